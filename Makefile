@@ -1,0 +1,35 @@
+# make demo: set up and run the main job. make test: set up and pass all tests.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: install demo test app bench clean
+
+install: $(READY)
+
+$(READY): pyproject.toml constraints.txt requirements-oracles.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracles,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-oracles.txt
+	touch $(READY)
+
+demo: install
+	$(BIN)/python examples/demo.py
+
+# Two pytest workers with one torch thread each use two cores better than one with two.
+test: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
+
+app: install
+	@echo "The app is not here yet: ordinate list encodings and ordinate show NAME are."; exit 2
+
+bench: install
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Speed and memory beside other libraries: ratios of things measured in turns, in one run."""

@@ -1,0 +1,58 @@
+"""`python -m benchmarks [step] [decode] [memory] [--json FILE] [--rounds N]`: all of them unless some are named."""
+
+import argparse
+import json
+import platform
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.measure import Row
+
+PARTS = ("step", "decode", "memory")
+
+
+@dataclass(frozen=True)
+class Options:
+    parts: list[str]
+    json: Path | None
+    rounds: int | None
+
+
+def options() -> Options:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--rounds", type=int)
+    given = parser.parse_args()
+    return Options(given.parts or list(PARTS), given.json, given.rounds)
+
+
+def show(console: Console, title: str, rows: list[Row]) -> None:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in ("what", "against", "ratio", "spread", "required", "goal", ""):
+        table.add_column(column)
+    for row in rows:
+        spread = f"{row.low:.2f} to {row.high:.2f}"
+        table.add_row(row.what, row.against, f"{row.ratio:.2f}", spread, row.required, row.goal, row.verdict)
+    console.print(table)
+
+
+def main() -> None:
+    chosen, console = options(), Console()
+    found: dict[str, list[dict[str, object]]] = {}
+    for part in chosen.parts:
+        run = import_module(f"benchmarks.{part}").run
+        for title, rows in (run(chosen.rounds) if chosen.rounds else run()).items():
+            show(console, title, rows)
+            found[title] = [row.as_dict() for row in rows]
+    if chosen.json:
+        machine = {"machine": platform.machine(), "python": platform.python_version(), "torch": torch.__version__}
+        chosen.json.write_text(json.dumps({"machine": machine, "results": found}, indent=1))
+
+
+main()

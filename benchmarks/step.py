@@ -1,0 +1,105 @@
+"""One training step: ours beside x-transformers, and every encoding beside none."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from x_transformers import Decoder, TransformerWrapper
+
+from benchmarks.measure import Row, compare, in_turns, keep_memory
+from ordinate import ModelConfig, Transformer, encodings
+
+VOCABULARY = 16
+
+
+def stepper(model: nn.Module, tokens: Tensor, call: Callable[[Tensor], Tensor] | None = None) -> Callable[[], object]:
+    """Forward, loss, backward, clip, AdamW."""
+    model.train()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    run = call or model
+
+    def step() -> None:
+        logits = run(tokens)
+        loss = nn.functional.cross_entropy(logits.view(-1, logits.shape[-1]), tokens.view(-1))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+
+    return step
+
+
+def ours(name: str, *, dim: int, heads: int, layers: int, length: int) -> Transformer:
+    return Transformer(
+        ModelConfig(
+            vocabulary=VOCABULARY, encoding=name, dim=dim, heads=heads, layers=layers, length=length, dropout=0.0
+        )
+    )
+
+
+def theirs(*, dim: int, heads: int, layers: int, length: int, flash: bool) -> nn.Module:
+    """x-transformers at the same shape, rotary, no dropout; it has no biases in attention, which is to its favour."""
+    return TransformerWrapper(
+        num_tokens=VOCABULARY,
+        max_seq_len=length,
+        use_abs_pos_emb=False,
+        attn_layers=Decoder(
+            dim=dim, depth=layers, heads=heads, attn_dim_head=dim // heads, rotary_pos_emb=True,
+            rotary_emb_dim=dim // heads, attn_flash=flash,
+        ),
+    )  # fmt: skip
+
+
+def against_x_transformers(rounds: int) -> list[Row]:
+    shape = dict(dim=128, heads=4, layers=2, length=32)
+    tokens = torch.randint(0, VOCABULARY, (64, 32), generator=torch.Generator().manual_seed(0))
+    times = in_turns(
+        {
+            "rope": stepper(ours("rope", **shape), tokens),
+            "x-transformers": stepper(theirs(**shape, flash=False), tokens),
+            "x-transformers, flash": stepper(theirs(**shape, flash=True), tokens),
+        },
+        rounds=rounds,
+    )
+    best = min(("x-transformers", "x-transformers, flash"), key=lambda name: min(times[name]))
+    return [compare(times, "rope", best, required="<= 1.00", goal="0.92")]
+
+
+def each_encoding(rounds: int, *, batch: int, bounds: dict[str, tuple[str, str]], **shape: int) -> list[Row]:
+    tokens = torch.randint(0, VOCABULARY, (batch, shape["length"]), generator=torch.Generator().manual_seed(0))
+    steps = {}
+    for name in encodings.names():
+        try:
+            model = ours(name, **shape)
+        except ValueError:
+            continue  # a 2-D encoding has no text to read
+        call = None
+        if name == "segment":
+            segments = torch.zeros_like(tokens)
+            call = lambda t, m=model, s=segments: m(t, segments=s)  # noqa: E731
+        steps[name] = stepper(model, tokens, call)
+    times = in_turns(steps, rounds=rounds)
+    rows = []
+    for name in steps:
+        required, goal = bounds.get(name, bounds.get("*", ("", "")))
+        if name != "none":
+            rows.append(compare(times, name, "none", required=required, goal=goal))
+    return rows
+
+
+def run(rounds: int = 40) -> dict[str, list[Row]]:
+    torch.set_num_threads(1)
+    keep_memory()
+    short = {"*": ("<= 1.10", ""), "cope": ("<= 1.30", ""), "shaw": ("<= 1.30", "")}
+    long = {"*": ("<= 1.10", ""), "t5": ("<= 1.25", "1.10"), "cope": ("<= 4.5", ""), "shaw": ("", ""), "fire": ("", "")}
+    return {
+        "Training step against x-transformers (d128, 4 heads, 2 layers, batch 64, length 32, one thread)": (
+            against_x_transformers(3 * rounds)
+        ),
+        "Training step of each encoding against none (same shape)": each_encoding(
+            rounds, batch=64, bounds=short, dim=128, heads=4, layers=2, length=32
+        ),
+        "Training step of each encoding against none (d256, 8 heads, 2 layers, batch 4, length 512)": each_encoding(
+            max(rounds // 4, 3), batch=4, bounds=long, dim=256, heads=8, layers=2, length=512
+        ),
+    }

@@ -1,0 +1,48 @@
+"""Ordinate finds out which positional encoding a transformer should use, and shows why."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate import encodings
+    from ordinate.core.combine import combine
+    from ordinate.core.encoding import Encoding, Shape
+    from ordinate.core.errors import InputError
+    from ordinate.core.place import Pair, Place
+    from ordinate.model import Bound, ModelConfig, Transformer, attend, generate, preset, record
+
+__version__ = "0.1.0"
+
+# Loaded when first used, so that `ordinate --help` answers without torch.
+_WHERE = {
+    "encodings": "ordinate.encodings",
+    "combine": "ordinate.core.combine",
+    "Encoding": "ordinate.core.encoding",
+    "Shape": "ordinate.core.encoding",
+    "InputError": "ordinate.core.errors",
+    "Pair": "ordinate.core.place",
+    "Place": "ordinate.core.place",
+    "Bound": "ordinate.model",
+    "ModelConfig": "ordinate.model",
+    "Transformer": "ordinate.model",
+    "attend": "ordinate.model",
+    "generate": "ordinate.model",
+    "preset": "ordinate.model",
+    "record": "ordinate.model",
+}
+
+__all__ = [
+    "Bound", "Encoding", "InputError", "ModelConfig", "Pair", "Place", "Shape", "Transformer", "attend", "combine",
+    "encodings", "generate", "preset", "record",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
+    module = import_module(_WHERE[name])
+    return module if module.__name__ == f"ordinate.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

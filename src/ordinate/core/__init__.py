@@ -1,0 +1,1 @@
+"""Protocols, configurations, randomness and the mathematics that encodings share."""

@@ -1,0 +1,98 @@
+"""Configurations: frozen dataclasses, built strictly, hashed by content."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_origin, get_type_hints
+
+from ordinate.core.errors import InputError, nearest
+from ordinate.core.parameters import Parameter
+
+C = TypeVar("C")
+
+
+def build(cls: type[C], *layers: Mapping[str, Any]) -> C:
+    """A configuration from its defaults and these layers, later ones on top. All problems are told at once."""
+    hints = get_type_hints(cls)
+    known = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            nested = key in known and dataclasses.is_dataclass(hints[key]) and isinstance(value, Mapping)
+            merged[key] = {**merged.get(key, {}), **value} if nested else value
+    problems, values = [], {}
+    for key, value in merged.items():
+        if key not in known:
+            problems.append(f"unknown key {key}: {nearest(key, known)}")
+            continue
+        try:
+            values[key] = _value(hints[key], key, value, cls.__name__)
+        except InputError as error:
+            problems.append(str(error))
+    required = [
+        n for n, f in known.items() if f.default is f.default_factory is dataclasses.MISSING and n not in merged
+    ]
+    problems += [f"{name} is missing" for name in required]
+    if problems:
+        raise InputError(f"{cls.__name__}: " + "; ".join(problems))
+    return cls(**values)
+
+
+def _value(declared: Any, key: str, value: Any, owner: str) -> Any:
+    if dataclasses.is_dataclass(declared) and isinstance(declared, type):
+        return value if isinstance(value, declared) else build(declared, value)
+    if get_origin(declared) is dict:
+        if not isinstance(value, Mapping):
+            raise InputError(f"{key} must be a table of keys and values, got {value!r}")
+        return dict(value)
+    return Parameter(key, declared, None, "", None, None).check(owner, value)
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A configuration as plain data, ready for JSON."""
+    return dataclasses.asdict(config)
+
+
+def canonical(config: Any) -> str:
+    """One text for one content: sorted keys, no spaces, no NaN."""
+    return json.dumps(to_dict(config), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(config: Any) -> str:
+    """Twelve hexadecimal digits that name this content."""
+    return hashlib.sha256(canonical(config).encode()).hexdigest()[:12]
+
+
+def parse_value(text: str) -> Any:
+    """A value as written on a command line: number, true, false, none, [list], or plain text."""
+    text = text.strip()
+    words = {"true": True, "false": False, "none": None, "null": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    if text.startswith("[") and text.endswith("]"):
+        inner = text[1:-1].strip()
+        return tuple(parse_value(part) for part in inner.split(",")) if inner else ()
+    for kind in (int, float):
+        try:
+            return kind(text.replace("_", ""))
+        except ValueError:
+            continue
+    return text
+
+
+def parse_pairs(pairs: list[str]) -> dict[str, Any]:
+    """`["lr=0.003", "model.dim=64"]` as nested plain data."""
+    result: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise InputError(f"expected key=value, got {pair!r}")
+        *path, last = key.split(".")
+        at = result
+        for part in path:
+            at = at.setdefault(part, {})
+            if not isinstance(at, dict):
+                raise InputError(f"{key}: {part} was already given a value")
+        at[last] = parse_value(text)
+    return result

@@ -1,0 +1,212 @@
+"""The protocol that every positional encoding follows.
+
+Letters: b batch, n tokens, q queries, k keys, h heads, e head width, d model width, g gaps.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+
+from ordinate.core.errors import InputError
+from ordinate.core.place import LARGEST_POSITION, Pair, Place
+
+State = Any  # whatever `prepare` hands to `rotate`: angles, tables, or nothing
+Side = Literal["q", "k"]
+Past = Literal["computes", "extends", "clips", "untrained", "refuses"]
+
+PAST_MEANS = {
+    "computes": "a formula holds at any position",
+    "extends": "stretches what was learned over the longer sequence",
+    "clips": "treats everything farther away as the farthest it knows",
+    "untrained": "has rows that training never touched",
+    "refuses": "raises an error",
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What an encoding must know of the model around it. `length` is the trained length."""
+
+    dim: int
+    heads: int
+    length: int
+    layers: int = 1
+    causal: bool = True
+    axes: int = 1
+    head_dim: int = 0  # 0: dim / heads
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value, least = getattr(self, field.name), 0 if field.name == "head_dim" else 1
+            if field.name != "causal" and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+                raise InputError(f"{field.name} must be a whole number of at least {least}, got {value!r}")
+        if self.head_dim == 0:
+            if self.dim % self.heads:
+                raise InputError(f"{self.heads} heads do not divide dim {self.dim}: choose dim divisible by heads")
+            object.__setattr__(self, "head_dim", self.dim // self.heads)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Where an encoding comes from."""
+
+    title: str
+    authors: tuple[str, ...]
+    year: int
+    arxiv: str = ""
+    venue: str = ""
+
+    def bibtex(self) -> str:
+        """An entry to paste into a bibliography."""
+        key = f"{self.authors[0].split()[-1].lower()}{self.year}{self.title.split()[0].strip(':,').lower()}"
+        lines = [
+            f"  title = {{{self.title}}}",
+            f"  author = {{{' and '.join(self.authors)}}}",
+            f"  year = {{{self.year}}}",
+        ]
+        if self.venue:
+            lines.append(f"  booktitle = {{{self.venue}}}")
+        if self.arxiv:
+            lines += [f"  eprint = {{{self.arxiv}}}", "  archivePrefix = {arXiv}"]
+        return f"@{'inproceedings' if self.venue else 'misc'}{{{key},\n" + ",\n".join(lines) + "\n}"
+
+
+class Encoding(nn.Module):
+    """Every hook does nothing unless an encoding overrides it; a subclass states what it does in plain words.
+
+    Subclasses take a `Shape` and keyword parameters annotated with `Annotated[type, Param(...)]`. The docstring's
+    first paragraph is shown to users.
+    """
+
+    family: ClassVar[str]  # added | rotation | bias | content | none
+    formula: ClassVar[str]  # LaTeX
+    paper: ClassVar[Paper | None] = None
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        past: Past = "computes",
+        shift_invariant: bool = False,
+        causal_only: bool = False,
+        per_layer: bool = False,
+        cacheable: bool = True,
+        sided: bool = True,
+        axes: tuple[int, ...] = (1,),
+        limit: int = LARGEST_POSITION,
+        exempt: dict[str, str] | None = None,
+    ) -> None:
+        """Declared by each instance, because parameters decide it.
+
+        past: what happens beyond the trained length. shift_invariant: adding one number to all positions changes
+        nothing. per_layer: each layer has parameters of its own. cacheable: a rotated key stays right in a cache.
+        sided: `rotate` treats queries and keys differently; if not, both are turned in one call. axes: how many
+        position axes it can read. limit: the first position it cannot take. exempt: contract tests that it cannot
+        pass, each with the reason.
+        """
+        super().__init__()
+        name = type(self).__module__.rpartition(".")[2]
+        if shape.axes not in axes:
+            can = " or ".join(map(str, axes))
+            raise InputError(f"{name} reads positions with {can} axes, but the model's have {shape.axes}")
+        if causal_only and not shape.causal:
+            raise InputError(f"{name} is defined for causal attention alone: use it with causal=True")
+        self.shape = shape
+        self.past: Past = past
+        self.causal_only = causal_only
+        self.axes = axes
+        self.shift_invariant = shift_invariant
+        self.per_layer = per_layer
+        self.cacheable = cacheable
+        self.sided = sided
+        self.limit = limit
+        self.exempt = exempt or {}
+        self.content = type(self).score is not Encoding.score or type(self).mix is not Encoding.mix
+        self.biasless = type(self).bias is Encoding.bias and type(self).gap_bias is Encoding.gap_bias
+        if per_layer and type(self).embed is not Encoding.embed:
+            raise InputError(f"{name} changes embeddings, which happens once: it cannot have parameters per layer")
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Fill the parameters with their starting values, drawing from this generator alone."""
+
+    # Hooks, in the order in which a model calls them.
+
+    def relabel(self, positions: Num[Tensor, "#b n axes"]) -> Num[Tensor, "#b n axes"]:
+        """Other positions in place of the given ones (interpolated, clipped, normalised); once per forward."""
+        return positions
+
+    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+        """Change token embeddings; once per forward."""
+        return x
+
+    def prepare(self, place: Place) -> State:
+        """What `rotate` needs and depends on positions alone; once per forward, shared by layers."""
+        return None
+
+    def rotate(self, x: Float[Tensor, "b h n e"], state: State, side: Side) -> Float[Tensor, "b h n e"]:
+        """Turn or scale queries ("q") or keys ("k"), after QK-norm."""
+        return x
+
+    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
+        """A score term that depends on the gap (query minus key position) alone: one number per head and gap.
+
+        Dense biases, query blocks, strided views and FlexAttention all follow from this one definition.
+        """
+        return None
+
+    def gap_only(self) -> bool:
+        """Whether `gap_bias` is the whole positional score term."""
+        return type(self).bias is Encoding.bias
+
+    def constant_from(self) -> int | None:
+        """The gap from which on a causal `gap_bias` is one constant, if there is one. It saves a gradient much work."""
+        return None
+
+    def bias(self, pair: Pair) -> Float[Tensor, "#b #h q k"] | None:
+        """A score term that depends on positions alone, or None."""
+        if type(self).gap_bias is Encoding.gap_bias:
+            return None
+        if pair.consecutive:
+            line = self.gap_bias(gap_line(pair))
+            assert line is not None
+            return line.unfold(-1, pair.k.length, 1).flip(1).unsqueeze(0)
+        gap = pair.gap()
+        flat = self.gap_bias(gap.reshape(-1))
+        assert flat is not None
+        return flat.view(-1, *gap.shape).transpose(0, 1)
+
+    def score(
+        self, scores: Float[Tensor, "b h q k"], q: Float[Tensor, "b h q e"], k: Float[Tensor, "b h k e"], pair: Pair
+    ) -> Float[Tensor, "b h q k"]:
+        """Change scaled, unmasked scores by content."""
+        return scores
+
+    def mix(
+        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], pair: Pair
+    ) -> Float[Tensor, "b h q e"]:
+        """Gather values by the attention weights."""
+        return weights @ v
+
+    def placed(self, pair: Pair) -> Pair:
+        """The pair under this encoding's own positions."""
+        if type(self).relabel is Encoding.relabel:
+            return pair
+        k = pair.k.relabelled(self.relabel(pair.k.positions))
+        q = k if pair.q is pair.k else pair.q.relabelled(self.relabel(pair.q.positions))
+        return replace(pair, q=q, k=k)
+
+    def parts(self) -> tuple["Encoding", ...]:
+        """The encodings this one is made of."""
+        return (self,)
+
+
+def gap_line(pair: Pair) -> Num[Tensor, " g"]:
+    """The gaps of a consecutive pair, from the last query against the first key down to the first against the last.
+
+    Read in windows of k numbers, one step further for each earlier query, this one line is the whole gap matrix.
+    """
+    last = pair.start + pair.q.length - 1
+    return torch.arange(last, last - pair.q.length - pair.k.length + 1, -1, device=pair.k.positions.device)

@@ -1,0 +1,17 @@
+"""The one exception that means "the caller asked for something that cannot be done"."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class InputError(ValueError):
+    """Bad input, in one sentence: what was asked, what was found, what to do. The program then exits with 2."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The end of an error about an unknown word: the closest known ones, or all of them."""
+    known = sorted(known)
+    close = get_close_matches(word, known, n=3, cutoff=0.6)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known: {', '.join(known)}" if known else "it takes none"

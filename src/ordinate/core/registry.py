@@ -1,0 +1,67 @@
+"""Finding encodings and tasks: one file in a package, or one entry point of an installed plug-in, is all it takes."""
+
+import importlib
+import pkgutil
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from ordinate.core.errors import InputError, nearest
+from ordinate.core.parameters import Parameter, checked, parameters
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Classes of one kind by name. Nothing is imported before it is asked for."""
+
+    def __init__(self, kind: str, base: type[T], package: ModuleType, group: str) -> None:
+        self.kind, self.base, self.package, self.group = kind, base, package, group
+
+    def names(self) -> list[str]:
+        """All names, built-in and from plug-ins, sorted."""
+        return sorted({*self._files(), *self._plugins()})
+
+    def get(self, name: str) -> type[T]:
+        """The class with this name."""
+        if name in self._files():
+            return self._from_module(f"{self.package.__name__}.{name}")
+        plugin = self._plugins().get(name)
+        if plugin is None:
+            raise InputError(f"unknown {self.kind} {name!r}: {nearest(name, self.names())}")
+        try:
+            found = plugin.load()
+        except Exception as error:  # a broken plug-in must be named, whatever its fault
+            raise InputError(
+                f"{self.kind} {name!r} comes from {plugin.value}, which cannot be loaded: {error}"
+            ) from error
+        if isinstance(found, ModuleType):
+            return self._from_module(found.__name__)
+        if not (isinstance(found, type) and issubclass(found, self.base)):
+            raise InputError(f"{self.kind} {name!r} comes from {plugin.value}, which is no {self.base.__name__}")
+        return found
+
+    def parameters(self, name: str) -> dict[str, Parameter]:
+        """The parameters of one of them."""
+        return parameters(self.get(name))
+
+    def checked(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Parameters for one of them, in their declared types."""
+        return checked(self.get(name), name, given)
+
+    def _files(self) -> set[str]:
+        return {item.name for item in pkgutil.iter_modules(self.package.__path__) if not item.name.startswith("_")}
+
+    def _plugins(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def _from_module(self, module_name: str) -> type[T]:
+        module = importlib.import_module(module_name)
+        found = [
+            item
+            for item in vars(module).values()
+            if isinstance(item, type) and issubclass(item, self.base) and item.__module__ == module.__name__
+        ]
+        if len(found) != 1:
+            raise InputError(f"{module_name} must define exactly one {self.base.__name__}, found {len(found)}")
+        return found[0]

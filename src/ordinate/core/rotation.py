@@ -1,0 +1,79 @@
+"""Turning pairs of channels by angles: the mathematics under every rotary encoding."""
+
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+
+from ordinate.core.errors import InputError
+
+Convention = Literal["halves", "interleaved"]
+Angles = tuple[Float[Tensor, "#b #h n w"], Float[Tensor, "#b #h n w"]]
+
+
+def even_width(owner: str, width: int, dim: int, heads: int, multiple: int = 2) -> int:
+    """A head width that splits into pairs of channels."""
+    if width % multiple:
+        word = "an even head width" if multiple == 2 else f"a head width divisible by {multiple}"
+        raise InputError(
+            f"{owner} needs {word}, got {width} (dim {dim} / heads {heads}): choose dim divisible by {multiple}*heads"
+        )
+    return width
+
+
+def frequencies(width: int, base: float | Tensor, device: torch.device | None = None) -> Float[Tensor, "*b pairs"]:
+    """theta_k = base^(-2k/width) for the width/2 pairs; in float32 as the field's pretrained models have them."""
+    exponent = torch.arange(0, width, 2, dtype=torch.float32, device=device) / width
+    return 1.0 / (base**exponent)
+
+
+def angles(theta: Float[Tensor, "*b pairs"], positions: Num[Tensor, "rows n"]) -> Float[Tensor, "rows n pairs"]:
+    """Angle of every pair at every position."""
+    return positions.unsqueeze(-1).float() * theta
+
+
+def spread(angle: Float[Tensor, "... n pairs"], convention: Convention, scale: float | Tensor = 1.0) -> Angles:
+    """Cosine and signed sine for every channel, laid out so that `turn` is x * cos + partner(x) * sin."""
+    cos, sin = angle.cos() * scale, angle.sin() * scale
+    if convention == "halves":
+        return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
+    return cos.repeat_interleave(2, dim=-1), torch.stack((-sin, sin), dim=-1).flatten(-2)
+
+
+def turn(x: Float[Tensor, "b h n e"], state: Angles, convention: Convention) -> Float[Tensor, "b h n e"]:
+    """Turn the first channels of x, as many as the angles cover; computed in float32, cast last."""
+    cos, sin = state
+    width = cos.shape[-1]
+    head, rest = (x, None) if width == x.shape[-1] else (x[..., :width], x[..., width:])
+    if cos.requires_grad or not x.requires_grad:  # learned frequencies need autograd's view, inference needs none
+        turned = torch.addcmul(head * cos, _partner(head, convention), sin)
+    else:
+        turned = _Turn.apply(head, cos, sin, convention)  # type: ignore[no-untyped-call]
+    turned = turned.to(x.dtype)
+    return turned if rest is None else torch.cat((turned, rest), dim=-1)
+
+
+def _partner(x: Tensor, convention: Convention) -> Tensor:
+    if convention == "halves":
+        half = x.shape[-1] // 2
+        return torch.cat((x[..., half:], x[..., :half]), dim=-1)
+    swapped: Tensor = x.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
+    return swapped
+
+
+class _Turn(torch.autograd.Function):
+    """A rotation whose gradient is the rotation back: autograd alone would keep and add twice as many tensors."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, convention: Convention) -> Tensor:
+        ctx.save_for_backward(cos, sin)
+        ctx.convention, ctx.dtype = convention, x.dtype
+        return torch.addcmul(x * cos, _partner(x, convention), sin)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        cos, sin = ctx.saved_tensors
+        # The transpose of x -> x*cos + P x*sin is g -> g*cos + P(g*sin), and P(sin) = -sin for a rotation.
+        back: Tensor = _Turn.apply(grad, cos, -sin, ctx.convention)  # type: ignore[no-untyped-call]
+        return back.to(ctx.dtype), None, None, None

@@ -1,0 +1,70 @@
+"""Positional encodings by name. Each lives in one file of this folder, or in a plug-in's entry point."""
+
+import inspect
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from ordinate.core.encoding import Encoding, Shape
+from ordinate.core.errors import InputError
+from ordinate.core.registry import Registry
+from ordinate.core.seeds import generator
+
+registry: Registry[Encoding] = Registry("encoding", Encoding, sys.modules[__name__], "ordinate.encodings")
+
+
+def names() -> list[str]:
+    """The names of all encodings."""
+    return registry.names()
+
+
+def create(
+    name: str,
+    *,
+    dim: int,
+    heads: int,
+    length: int,
+    layers: int = 1,
+    causal: bool = True,
+    axes: int = 1,
+    head_dim: int = 0,
+    seed: int = 0,
+    **parameters: Any,
+) -> Encoding:
+    """An encoding, ready to use. `length` is the trained length; `ordinate show NAME` lists the parameters."""
+    shape = Shape(dim=dim, heads=heads, length=length, layers=layers, causal=causal, axes=axes, head_dim=head_dim)
+    encoding = registry.get(name)(shape, **registry.checked(name, parameters))
+    if not any(p.is_meta for p in encoding.parameters()):
+        encoding.reset(generator(seed, "init", "encoding", name))
+    return encoding
+
+
+def example(name: str, **parameters: Any) -> Encoding:
+    """A small instance, to look at: on text if the encoding reads text, otherwise on a grid."""
+    for axes in (1, 2):
+        try:
+            return create(name, dim=64, heads=4, length=64, axes=axes, **parameters)
+        except InputError as error:
+            if axes == 2 or "axes" not in str(error):
+                raise
+    raise AssertionError
+
+
+def describe(name: str) -> dict[str, Any]:
+    """All that an encoding's file says about it, as plain data."""
+    cls, instance = registry.get(name), example(name)
+    words = " ".join(inspect.cleandoc(cls.__doc__ or "").split())
+    return {
+        "name": name,
+        "family": cls.family,
+        "words": words,
+        "formula": cls.formula,
+        "paper": None if cls.paper is None else asdict(cls.paper) | {"bibtex": cls.paper.bibtex()},
+        "past": instance.past,
+        "shift_invariant": instance.shift_invariant,
+        "causal_only": instance.causal_only,
+        "per_layer": instance.per_layer,
+        "axes": list(instance.axes),
+        "trained": sum(p.numel() for p in instance.parameters()) > 0,
+        "parameters": [parameter.as_dict() for parameter in registry.parameters(name).values()],
+    }

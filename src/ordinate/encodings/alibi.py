@@ -1,0 +1,56 @@
+"""A penalty that grows linearly with distance."""
+
+import math
+from typing import Annotated, Literal
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+
+from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.errors import InputError
+from ordinate.core.parameters import Param
+
+
+class Alibi(Encoding):
+    """Subtracts distance times a slope from every score, each head with a slope of its own: steep heads look close
+    by, flat ones far. Nothing is trained."""
+
+    family = "bias"
+    formula = r"-m_h\,|i-j|,\quad m_h = 2^{-8h/H}"
+    paper = Paper(
+        "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",
+        ("Ofir Press", "Noah A. Smith", "Mike Lewis"),
+        2021,
+        "2108.12409",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        sides: Annotated[
+            Literal["symmetric", "asymmetric"], Param("in bidirectional models: one slope for both sides, or two")
+        ] = "symmetric",
+        ratio: Annotated[float, Param("asymmetric: slope to the right over slope to the left", low=0.0)] = 2.0,
+        max_bias: Annotated[float, Param("the flattest head has slope 2^-max_bias", low=0.01)] = 8.0,
+    ) -> None:
+        if sides == "asymmetric" and shape.causal:
+            raise InputError("alibi with sides=asymmetric is for bidirectional models: a causal one never looks right")
+        if ratio != 2.0 and sides != "asymmetric":
+            raise InputError(f"alibi has ratio {ratio:g}, which only sides=asymmetric reads")
+        super().__init__(shape, shift_invariant=True)
+        self.slopes = slopes(shape.heads, max_bias)
+        self.right = ratio if sides == "asymmetric" else 1.0
+
+    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        distance = torch.where(gaps < 0, -self.right * gaps, gaps).float()
+        return -torch.tensor(self.slopes, device=gaps.device)[:, None] * distance
+
+
+def slopes(heads: int, max_bias: float = 8.0) -> list[float]:
+    """Slopes as the official code has them: a geometric series for powers of two; otherwise that of the next lower
+    power, then every other slope of the next higher one."""
+    lower = 2 ** int(math.log2(heads))
+    series = [2 ** (-max_bias * h / lower) for h in range(1, lower + 1)]
+    return series if lower == heads else series + slopes(2 * lower, max_bias)[0::2][: heads - lower]

@@ -1,0 +1,20 @@
+"""No encoding."""
+
+from ordinate.core.encoding import Encoding, Paper, Shape
+
+
+class NoEncoding(Encoding):
+    """Adds nothing. A bidirectional model then sees a bag of tokens; in a causal one the mask alone leaks position,
+    because earlier tokens see fewer others."""
+
+    family = "none"
+    formula = r"x_p \mapsto x_p"
+    paper = Paper(
+        "The Impact of Positional Encoding on Length Generalization in Transformers",
+        ("Amirhossein Kazemnejad", "Inkit Padhi", "Karthikeyan Natesan Ramamurthy", "Payel Das", "Siva Reddy"),
+        2023,
+        "2305.19466",
+    )
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape, shift_invariant=True, axes=(1, 2, 3))

@@ -1,0 +1,54 @@
+"""A trained number for every range of distances."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+
+from ordinate.core.buckets import log_bucket
+from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.errors import InputError
+from ordinate.core.parameters import Param
+
+
+class T5(Encoding):
+    """Adds to each score a trained number, one per head and bucket of distances: near distances have buckets of their
+    own, far ones share wider and wider buckets. One table serves all layers."""
+
+    family = "bias"
+    formula = r"B_{h,\,\mathrm{bucket}(i-j)}"
+    paper = Paper(
+        "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
+        ("Colin Raffel", "Noam Shazeer", "Adam Roberts", "Katherine Lee", "Sharan Narang", "Michael Matena",
+         "Yanqi Zhou", "Wei Li", "Peter J. Liu"),
+        2019,
+        "1910.10683",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        buckets: Annotated[int, Param("how many ranges of distances; bidirectional models split them", low=4)] = 32,
+        farthest: Annotated[int, Param("distance from which on all share the last bucket", low=2)] = 128,
+        std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
+    ) -> None:
+        exact = buckets // (2 if shape.causal else 4)
+        if farthest <= exact:
+            raise InputError(
+                f"t5 keeps {exact} distances exact with {buckets} buckets: farthest must exceed that, got {farthest}"
+            )
+        super().__init__(shape, past="clips", shift_invariant=True)
+        self.buckets, self.farthest, self.std = buckets, farthest, std
+        self.table = nn.Parameter(torch.empty(buckets, shape.heads))
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.table, std=self.std, generator=generator)
+
+    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        bucket = log_bucket(gaps, causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest)
+        return nn.functional.embedding(bucket, self.table).float().t()
+
+    def constant_from(self) -> int | None:
+        return self.farthest if self.shape.causal else None

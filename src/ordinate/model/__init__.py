@@ -1,0 +1,22 @@
+"""The transformer and what belongs to it."""
+
+from ordinate.model.attention import attend
+from ordinate.model.bound import Bound
+from ordinate.model.config import PRESETS, ModelConfig, preset
+from ordinate.model.device import pick_device
+from ordinate.model.generation import generate
+from ordinate.model.recording import Record, record
+from ordinate.model.transformer import Transformer
+
+__all__ = [
+    "PRESETS",
+    "Bound",
+    "ModelConfig",
+    "Record",
+    "Transformer",
+    "attend",
+    "generate",
+    "pick_device",
+    "preset",
+    "record",
+]

@@ -1,0 +1,110 @@
+"""One layer of a transformer: attention, then a feed-forward network."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ordinate.model.attention import attend, choose, weights
+from ordinate.model.bound import Bound
+from ordinate.model.cache import Cache
+from ordinate.model.config import ModelConfig
+
+
+def make_norm(config: ModelConfig, width: int | None = None) -> nn.Module:
+    """LayerNorm, or RMSNorm."""
+    width = width or config.dim
+    return nn.LayerNorm(width) if config.norm == "layer" else nn.RMSNorm(width, eps=1e-6)
+
+
+class Attention(nn.Module):
+    """Multi-head attention; knows encodings by their hooks alone."""
+
+    def __init__(self, config: ModelConfig, layer: int) -> None:
+        super().__init__()
+        self.heads, self.key_heads, self.width, self.layer = config.heads, config.key_heads, config.head_width, layer
+        self.inputs = nn.Linear(config.dim, (self.heads + 2 * self.key_heads) * self.width, bias=config.bias)
+        self.output = nn.Linear(self.heads * self.width, config.dim, bias=config.bias)
+        self.q_norm = nn.RMSNorm(self.width, eps=1e-6) if config.qk_norm else None
+        self.k_norm = nn.RMSNorm(self.width, eps=1e-6) if config.qk_norm else None
+        self.watch: Callable[[Tensor, str], None] | None = None
+
+    def forward(self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None) -> Float[Tensor, "b n inner"]:
+        b, n, _ = x.shape
+        heads = self.inputs(x).view(b, n, -1, self.width).transpose(1, 2)
+        mixed = self.mix(heads, bound, cache)
+        return mixed.transpose(1, 2).reshape(b, n, -1)
+
+    def mix(self, heads: Float[Tensor, "b all n e"], bound: Bound, cache: Cache | None) -> Float[Tensor, "b h n e"]:
+        """From the projected heads (queries, then keys, then values) to the mixed values."""
+        encoding, h, g = bound.encoding, self.heads, self.key_heads
+        late = cache is not None and not encoding.cacheable  # keys are kept unrotated and turned when read
+        if self.q_norm is None and not encoding.sided and not late:
+            turned = encoding.rotate(heads[:, : h + g], bound.q_state, "q")
+            q, k = turned[:, :h], turned[:, h:]
+        else:
+            q, k = heads[:, :h], heads[:, h : h + g]
+            if self.q_norm is not None and self.k_norm is not None:
+                q, k = self.q_norm(q), self.k_norm(k)
+            q = encoding.rotate(q, bound.q_state, "q")
+            k = k if late else encoding.rotate(k, bound.q_state, "k")
+        v = heads[:, h + g :]
+        if cache is not None:
+            k, v = cache.write(self.layer, k, v)
+        if late:
+            k = encoding.rotate(k, bound.k_state, "k")
+        if self.watch is not None:
+            self.watch(weights(q, k, bound).detach(), choose(q, k, bound))
+        return attend(q, k, v, bound)
+
+
+class Block(nn.Module):
+    """Attention and feed-forward, each with its norm and its residual."""
+
+    def __init__(self, config: ModelConfig, layer: int) -> None:
+        super().__init__()
+        self.place, self.residual, self.dropout = config.norm_place, config.residual, config.dropout
+        self.attention = Attention(config, layer)
+        gated = config.activation == "swiglu"
+        self.wide = nn.Linear(config.dim, config.hidden_width * (2 if gated else 1), bias=config.bias)
+        self.narrow = nn.Linear(config.hidden_width, config.dim, bias=config.bias)
+        self.activation = _ACTIVATIONS[config.activation]
+        normed = config.norm_place != "none"
+        self.attention_norm = make_norm(config) if normed else None
+        self.feed_norm = make_norm(config) if normed else None
+
+    def forward(self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None = None) -> Float[Tensor, "b n d"]:
+        x = self._join(
+            x,
+            self.attention(self._before(x, self.attention_norm), bound, cache),
+            self.attention.output,
+            self.attention_norm,
+        )
+        return self._join(x, self.activation(self.wide(self._before(x, self.feed_norm))), self.narrow, self.feed_norm)
+
+    def _before(self, x: Tensor, norm: nn.Module | None) -> Tensor:
+        return norm(x) if norm is not None and self.place == "pre" else x
+
+    def _join(self, x: Tensor, branch: Tensor, last: nn.Linear, norm: nn.Module | None) -> Tensor:
+        """The branch's last projection, dropout, the residual, and the norm if it comes after."""
+        dropping = self.training and self.dropout > 0
+        if self.residual and last.bias is None and not dropping:  # one pass less: the product is added in place
+            flat = torch.addmm(x.reshape(-1, x.shape[-1]), branch.reshape(-1, branch.shape[-1]), last.weight.t())
+            joined = flat.view_as(x)
+        else:
+            added = last(branch)
+            if dropping:
+                added = F.dropout(added, self.dropout)
+            joined = x + added if self.residual else added
+        after: Tensor = norm(joined) if norm is not None and self.place == "post" else joined
+        return after
+
+
+def _swiglu(x: Tensor) -> Tensor:
+    gate, value = x.chunk(2, dim=-1)
+    return F.silu(gate) * value
+
+
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu, "swiglu": _swiglu}

@@ -1,0 +1,124 @@
+"""What a model is made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ordinate.core.choice import Choice, parse_choice
+from ordinate.core.config import build
+from ordinate.core.errors import InputError, nearest
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A transformer. The defaults are the preset `classic`; only the encoding differs between compared models."""
+
+    vocabulary: int
+    encoding: str | tuple[str, ...]  # one for all layers, or a list that repeats over them
+    dim: int = 128
+    heads: int = 4
+    layers: int = 2
+    length: int = 32  # the trained length
+    kv_heads: int | None = None  # fewer than heads: grouped queries; none: as many
+    head_dim: int | None = None  # none: dim / heads
+    hidden: int | None = None  # width of the feed-forward layer; none: 4 * dim
+    causal: bool = True
+    axes: int = 1
+    norm: Literal["layer", "rms"] = "layer"
+    norm_place: Literal["pre", "post", "none"] = "pre"
+    residual: bool = True
+    activation: Literal["gelu", "relu", "swiglu"] = "gelu"
+    bias: bool = True  # on linear layers
+    qk_norm: bool = False
+    dropout: float = 0.1  # on embeddings and on what each branch adds; never on attention weights
+    readout: Literal["tokens", "mean", "first", "last", "readout"] = "tokens"
+    classes: int | None = None  # none: as many as the vocabulary
+    tied: bool = False
+    init_std: float = 0.02  # as GPT-2; one initialisation for all encodings
+    document_positions: Literal["restart", "continue"] = "restart"  # in packed documents
+    document_mask: bool = True  # documents do not see each other
+
+    def __post_init__(self) -> None:
+        problems = [
+            f"{name} must be at least 1, got {value}"
+            for name in (
+                "vocabulary",
+                "dim",
+                "heads",
+                "layers",
+                "length",
+                "axes",
+                "kv_heads",
+                "head_dim",
+                "hidden",
+                "classes",
+            )
+            if (value := getattr(self, name)) is not None and value < 1
+        ]
+        if not problems and self.head_dim is None and self.dim % self.heads:
+            problems.append(f"{self.heads} heads do not divide dim {self.dim}: choose dim divisible by heads")
+        if not problems and self.heads % self.key_heads:
+            problems.append(f"kv_heads {self.key_heads} must divide heads {self.heads}")
+        if not 0.0 <= self.dropout < 1.0:
+            problems.append(f"dropout must be at least 0 and below 1, got {self.dropout}")
+        if self.tied and self.outputs != self.vocabulary:
+            problems.append(f"tied embeddings need classes = vocabulary, got {self.outputs} and {self.vocabulary}")
+        if self.tied and self.readout != "tokens":
+            problems.append("tied embeddings belong to per-token logits: set readout=tokens or tied=false")
+        if not self.encoding:
+            problems.append("encoding is empty: name one")
+        if problems:
+            raise InputError("ModelConfig: " + "; ".join(problems))
+
+    @property
+    def key_heads(self) -> int:
+        return self.kv_heads or self.heads
+
+    @property
+    def head_width(self) -> int:
+        return self.head_dim or self.dim // self.heads
+
+    @property
+    def hidden_width(self) -> int:
+        return self.hidden or 4 * self.dim
+
+    @property
+    def outputs(self) -> int:
+        return self.classes or self.vocabulary
+
+    def choices(self) -> tuple[tuple[Choice, ...], ...]:
+        """The encodings of each layer: one entry per layer, each of one or more that act together."""
+        texts = (self.encoding,) if isinstance(self.encoding, str) else self.encoding
+        parsed = [parse_choice(text) for text in texts]
+        return tuple(parsed[layer % len(parsed)] for layer in range(self.layers))
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "classic": {},
+    "modern": dict(
+        norm="rms",
+        activation="swiglu",
+        bias=False,
+        qk_norm=True,
+        dropout=0.0,
+        tied=True,
+        length=1024,
+        vocabulary=65_536,
+    ),
+}
+PRESETS |= {
+    size: PRESETS["modern"] | dict(dim=dim, layers=layers, heads=heads)
+    for size, dim, layers, heads in (
+        ("tiny", 512, 6, 8),
+        ("small", 768, 12, 12),
+        ("medium", 1024, 24, 16),
+        ("large", 2048, 16, 32),
+    )
+}
+
+
+def preset(name: str, *more: Mapping[str, Any], **settings: Any) -> ModelConfig:
+    """A preset, with changes on top: `preset("modern", encoding="...", dim=256)`."""
+    if name not in PRESETS:
+        raise InputError(f"unknown preset {name!r}: {nearest(name, PRESETS)}")
+    return build(ModelConfig, PRESETS[name], *more, settings)

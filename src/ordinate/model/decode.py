@@ -1,0 +1,73 @@
+"""One decoding step without module calls, which at one token per row cost more than the arithmetic."""
+
+from collections.abc import Callable
+from typing import cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ordinate.model.block import Attention, Block
+from ordinate.model.cache import Cache
+from ordinate.model.transformer import Transformer
+
+Function = Callable[[Tensor], Tensor]
+
+
+class Decoder:
+    """The arithmetic of `Transformer.forward` for one new token per row; weights are looked up once, at the start."""
+
+    def __init__(self, model: Transformer, cache: Cache) -> None:
+        self.model, self.cache = model, cache
+        self.table = model.embedding.weight
+        self.layers = [_layer(cast(Block, block), cache) for block in model.blocks]
+        self.norm = _norm(model.norm)
+        self.head = model.embedding.weight if model.head is None else model.head.weight
+
+    def __call__(self, tokens: Int[Tensor, " b"]) -> Float[Tensor, "b outputs"]:
+        """Logits for what follows these tokens."""
+        model, cache = self.model, self.cache
+        rows = tokens.unsqueeze(1)
+        place = model.place(rows, cache=cache)
+        x, bounds = model.begin(F.embedding(rows, self.table), model.pair(place, None, cache))
+        flat = x[:, 0]
+        for layer, bound in zip(self.layers, bounds, strict=True):
+            flat = layer(flat, bound)
+        cache.length += 1
+        return F.linear(self.norm(flat), self.head)
+
+
+def _layer(block: Block, cache: Cache) -> Callable[..., Tensor]:
+    attention: Attention = block.attention
+    mix, width = attention.mix, attention.width
+    inputs, output = _linear(attention.inputs), _linear(attention.output)
+    wide, narrow, activation = _linear(block.wide), _linear(block.narrow), block.activation
+    pre, post, residual = block.place == "pre", block.place == "post", block.residual
+    first, second = _norm(block.attention_norm), _norm(block.feed_norm)
+
+    def run(x: Tensor, bound: object) -> Tensor:
+        heads = inputs(first(x) if pre else x).view(len(x), -1, 1, width)
+        added = output(mix(heads, bound, cache).view(len(x), -1))  # type: ignore[arg-type]
+        x = x + added if residual else added
+        x = first(x) if post else x
+        added = narrow(activation(wide(second(x) if pre else x)))
+        x = x + added if residual else added
+        return second(x) if post else x
+
+    return run
+
+
+def _linear(layer: nn.Linear) -> Function:
+    weight, bias, linear = layer.weight, layer.bias, F.linear
+    return lambda x: linear(x, weight, bias)
+
+
+def _norm(norm: nn.Module | None) -> Function:
+    if isinstance(norm, nn.LayerNorm):
+        shape, weight, bias, eps = list(norm.normalized_shape), norm.weight, norm.bias, norm.eps
+        return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
+    if isinstance(norm, nn.RMSNorm):
+        shape, weight, rms_eps = list(norm.normalized_shape), norm.weight, norm.eps
+        return lambda x: torch.rms_norm(x, shape, weight, rms_eps)
+    return lambda x: x

@@ -1,0 +1,38 @@
+"""FlexAttention for CUDA: a bias or a mask without a table, fused. Not run here: this machine has no GPU.
+
+The uncompiled reference of FlexAttention does run on a CPU, and a test holds this file to the other paths with it.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+from ordinate.model.bound import Bound
+
+_compiled: Any = None
+
+
+def flex(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
+    """Attention with the bias read from the gap line, and visibility as a block mask."""
+    start, last = bound.pair.start, q.shape[2] - 1
+    score_mod = mask = None
+    if not bound.encoding.biasless:
+        line = bound.line().expand(q.shape[1], -1)
+        score_mod = lambda score, b, h, i, j: score + line[h, last - i + j]  # noqa: E731
+    if bound.pair.causal:
+        sees = lambda b, h, i, j: j <= i + start  # noqa: E731
+        mask = create_block_mask(sees, None, None, q.shape[2], k.shape[2], device=q.device)
+    out = _kernel(q.is_cuda)(q, k, v, score_mod=score_mod, block_mask=mask)
+    assert isinstance(out, Tensor)
+    return out
+
+
+def _kernel(cuda: bool) -> Any:
+    global _compiled
+    if not cuda:
+        return flex_attention
+    if _compiled is None:
+        _compiled = torch.compile(flex_attention)
+    return _compiled

@@ -1,0 +1,80 @@
+"""Text from a causal model, one token at a time, with a cache."""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from ordinate.core.errors import InputError
+from ordinate.model.decode import Decoder
+from ordinate.model.transformer import Transformer
+
+
+def generate(
+    model: Transformer,
+    prompt: Int[Tensor, "b n"],
+    count: int,
+    *,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    generator: torch.Generator | None = None,
+    keep: Tensor | None = None,
+) -> Int[Tensor, "b total"]:
+    """The prompt and `count` more tokens. Temperature 0 is greedy; otherwise draws come from the generator given.
+
+    Prompts of different lengths are padded on the left, with `keep` False there.
+    """
+    _check(model, prompt, count, temperature, top_k, top_p, generator)
+    training = model.training
+    model.eval()
+    tokens = torch.empty(len(prompt), prompt.shape[1] + count, dtype=torch.long, device=prompt.device)
+    tokens[:, : prompt.shape[1]] = prompt
+    try:
+        with torch.inference_mode():
+            cache = model.cache(len(prompt), tokens.shape[1])
+            logits, step = model(prompt, keep=keep, cache=cache)[:, -1], Decoder(model, cache)
+            for at in range(prompt.shape[1], tokens.shape[1]):
+                tokens[:, at] = _pick(logits, temperature, top_k, top_p, generator)
+                if at + 1 < tokens.shape[1]:
+                    logits = step(tokens[:, at])
+        return tokens
+    finally:
+        model.train(training)
+
+
+def _pick(
+    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None, generator: torch.Generator | None
+) -> Int[Tensor, " b"]:
+    if temperature == 0.0:
+        return logits.argmax(dim=-1)
+    probability = (logits.float() / temperature).softmax(dim=-1)
+    if top_k is not None and top_k < probability.shape[-1]:
+        least = probability.topk(top_k, dim=-1).values[:, -1:]
+        probability = probability.masked_fill(probability < least, 0.0)
+    if top_p is not None:
+        ordered, index = probability.sort(dim=-1, descending=True)
+        before = ordered.cumsum(dim=-1) - ordered
+        ordered = ordered.masked_fill(before >= top_p * ordered.sum(dim=-1, keepdim=True), 0.0)
+        probability = torch.zeros_like(probability).scatter(-1, index, ordered)
+    return torch.multinomial(probability, 1, generator=generator).squeeze(-1)
+
+
+def _check(
+    model: Transformer,
+    prompt: Tensor,
+    count: int,
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    generator: torch.Generator | None,
+) -> None:
+    if model.config.readout != "tokens":
+        raise InputError(f"generation needs logits for every token, but this model classifies ({model.config.readout})")
+    if prompt.dim() != 2 or prompt.shape[1] == 0:
+        raise InputError(f"a prompt needs shape [b, n] with at least one token, got {tuple(prompt.shape)}")
+    if count < 0 or temperature < 0:
+        raise InputError(f"count and temperature must not be negative, got {count} and {temperature}")
+    if temperature > 0 and generator is None:
+        raise InputError("sampling needs a generator, so that it can be repeated: pass generator=")
+    if (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
+        raise InputError(f"top_k must be at least 1 and top_p in (0, 1], got {top_k} and {top_p}")

@@ -1,0 +1,1 @@
+"""Pure functions on numbers: baselines, intervals, tests, ranks, alarms."""

@@ -1,0 +1,158 @@
+"""What can be scored without reading order: the lines below which no result means anything.
+
+Three readers are fitted to one sample of a task and scored on another. All give log-probabilities, so a task scored by
+loss has baselines that are losses (and no words or gate, for which alone a floor would matter).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from ordinate.core.seeds import generator
+from ordinate.core.task import Batch, Task
+
+Logits = Float[Tensor, "*asked classes"]
+Reader = Callable[[Task, Batch], Callable[[Batch], Logits]]
+
+SEQUENCES = 40_000  # for a score of one half: a standard error of a quarter of a point
+FEATURES = 2**24  # the most numbers that the counts of one sample may take: 64 MB
+ROWS, WORK = 16_384, 2**26  # answers to fit, and the most multiplications per round: keeps a fit below two seconds
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """Scores, in the task's metric, that need no encoding; and the floor that follows from them."""
+
+    chance: float
+    majority: float
+    position_only: float
+    bag_of_tokens: float
+    floor: float
+
+
+def baselines(task: Task, length: int, split: str = "id", *, seed: int = 0) -> Baselines:
+    """All baselines of a task at one length. The same arguments always give the same numbers."""
+    per_sequence = 2 * task.width(length) * task.vocabulary if task.readout == "tokens" else 1
+    count = max(1, min(SEQUENCES, FEATURES // per_sequence))
+    fit, held = (
+        task.sample(count, length, generator(seed, "baselines", part, task.name, length, split), split)
+        for part in ("fit", "held out")
+    )
+    chance = task.chance(length, split)
+    majority, position, bag = (score(task, reader(task, fit)(held), held) for reader in READERS)
+    return Baselines(chance, majority, position, bag, floor(task, chance, majority, position, bag))
+
+
+def floor(task: Task, chance: float, majority: float, position_only: float, bag_of_tokens: float) -> float:
+    """The best of them. A bag of tokens counts only where the task declares that order matters."""
+    scores = [chance, majority, position_only] + [bag_of_tokens] * task.needs_order
+    return min(scores) if task.direction == "lower" else max(scores)
+
+
+def band(rate: float, sequences: int, level: float = 0.95) -> tuple[float, float]:
+    """Where the accuracy of a guesser that is right at this rate lies, for so many independent sequences.
+
+    The exact binomial interval: at most (1 - level) / 2 lie beyond either end. Sequences, not tokens: the answers
+    within one sequence depend on each other.
+    """
+    n, k = torch.tensor(float(sequences), dtype=torch.float64), torch.arange(sequences + 1, dtype=torch.float64)
+    p = torch.tensor(rate, dtype=torch.float64)
+    ways = torch.lgamma(n + 1) - torch.lgamma(k + 1) - torch.lgamma(n - k + 1)
+    cumulative = (ways + torch.xlogy(k, p) + torch.xlogy(n - k, 1 - p)).exp().cumsum(dim=0)
+    tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
+    low, high = torch.searchsorted(cumulative, tails).clamp(max=sequences).tolist()
+    return low / sequences, high / sequences
+
+
+def score(task: Task, logits: Logits, batch: Batch) -> float:
+    """The task's metric over what its score is taken over."""
+    asked, targets = _asked(task, batch), batch.targets
+    if task.metric == "loss":
+        return F.cross_entropy(logits[asked], targets[asked]).item()
+    right = logits.argmax(dim=-1) == targets
+    if task.metric == "exact":
+        return (right | ~asked).view(len(targets), -1).all(dim=1).float().mean().item()
+    return right[asked].float().mean().item()
+
+
+def majority(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
+    """Always gives the most frequent answer."""
+    line = _frequencies(task, fit.targets[_asked(task, fit)])
+    return lambda batch: line.expand(*batch.targets.shape, -1)
+
+
+def position_only(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
+    """Gives the most frequent answer at each position. A sequence with one answer has one position."""
+    if task.readout != "tokens":
+        return majority(task, fit)
+    asked = _asked(task, fit)
+    lines = [_frequencies(task, fit.targets[asked[:, t], t]) for t in range(asked.shape[1])]
+    return lambda batch: torch.stack(lines).expand(*batch.targets.shape, -1)
+
+
+def bag_of_tokens(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
+    """A logistic reader of how often each token occurs among those that can be seen."""
+    asked = _asked(task, fit)
+    x, y = _shares(task, fit)[asked], fit.targets[asked]
+    rows = min(ROWS, WORK // (x.shape[1] * task.classes))
+    some = torch.randperm(len(x), generator=generator(0, "baselines", "rows"))[:rows]
+    weight = _logistic(x[some], y[some], task.classes)
+    return lambda batch: F.linear(_shares(task, batch), weight[:, :-1], weight[:, -1])
+
+
+READERS: tuple[Reader, ...] = (majority, position_only, bag_of_tokens)
+
+
+def _asked(task: Task, batch: Batch) -> Bool[Tensor, "*asked"]:
+    """The targets that the task's score is taken over: the first of its groups."""
+    return next(iter(task.groups(batch.tokens, batch.targets).values()))
+
+
+def _frequencies(task: Task, targets: Int[Tensor, " asked"]) -> Float[Tensor, " classes"]:
+    # half a count more for each: no answer is impossible, so losses stay finite
+    counts = torch.bincount(targets, minlength=task.classes).float() + 0.5
+    return (counts / counts.sum()).log()
+
+
+def _shares(task: Task, batch: Batch) -> Float[Tensor, "... features"]:
+    """The share of every id among the visible tokens. A token that answers also knows itself: which it is, the share
+    of its like, and whether it is the only one."""
+    tokens = batch.tokens
+    b, n = tokens.shape
+    if task.readout != "tokens":
+        return torch.zeros(b, task.vocabulary).scatter_add(1, tokens, torch.ones(b, n)) / n
+    own = F.one_hot(tokens, task.vocabulary).float()
+    if task.form == "causal":
+        counts, visible = own.cumsum(dim=1), torch.arange(1, n + 1)[:, None]
+    else:
+        counts, visible = own.sum(dim=1, keepdim=True).expand_as(own), torch.tensor(n)
+    like = counts.gather(2, tokens[:, :, None])
+    return torch.cat((counts / visible, own, like / visible, like == 1), dim=-1)
+
+
+def _logistic(
+    x: Float[Tensor, "rows features"], y: Int[Tensor, " rows"], classes: int
+) -> Float[Tensor, "classes weights"]:
+    """Weights and, last, the constant of a multinomial logistic regression, on features of one common spread."""
+    spread = x.std(dim=0)
+    spread = torch.where(spread > 0, spread, 1.0)
+    ones = torch.ones(len(x), 1)
+    scaled = torch.cat(((x - x.mean(dim=0)) / spread, ones), dim=1)
+    weight = torch.zeros(classes, scaled.shape[1], requires_grad=True)
+    optimiser = torch.optim.LBFGS([weight], max_iter=40, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        # the penalty keeps perfectly separable classes from growing weights for ever
+        loss = F.cross_entropy(scaled @ weight.T, y) + 1e-4 * weight.square().sum()
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    found = weight.detach()
+    inner = found[:, :-1] / spread
+    return torch.cat((inner, found[:, -1:] - (inner @ x.mean(dim=0))[:, None]), dim=1)

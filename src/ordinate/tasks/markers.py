@@ -1,0 +1,79 @@
+"""A template with a progression in it."""
+
+import math
+from typing import Annotated
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+from torch.nn.functional import pad
+
+from ordinate.core.errors import InputError
+from ordinate.core.parameters import Param
+from ordinate.core.task import UNSCORED, Batch, Task
+
+PADDING, START, MIDDLE, END = range(4)  # markers are ids that values have too: the place alone tells which is meant
+
+
+class Markers(Task):
+    """Predict the next token of a fixed template: start marker, the first terms of an arithmetic progression, middle
+    marker, its further terms, end marker, zero padding: 1 5 8 2 11 14 17 3 0 0. A number is a marker or a value by its
+    position alone. The score leaves padding out; markers, values and padding are reported apart."""
+
+    family = "position"
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Annotated[int, Param("values run from 1 to vocabulary - 1", low=5)] = 128,
+        first: Annotated[int, Param("terms before the middle marker", low=2)] = 4,
+        rest: Annotated[int, Param("terms after it", low=1)] = 8,
+    ) -> None:
+        terms = first + rest
+        if vocabulary <= terms:
+            raise InputError(f"markers needs a vocabulary above {terms} for its {terms} terms, got {vocabulary}")
+        self.first, self.rest = first, rest
+        # Every rising progression that fits, each equally likely.
+        pairs = [(a, d) for d in range(1, vocabulary) for a in range(1, vocabulary - (terms - 1) * d)]
+        self.progressions = torch.tensor(pairs)
+        super().__init__(
+            vocabulary=vocabulary,
+            classes=vocabulary,
+            metric="loss",
+            train_lengths=(32, 32),
+            evaluation_lengths=(32,),
+            shortest=terms + 3,
+            because=f"{terms} terms and 3 markers",
+            dataset=5000,
+        )
+
+    def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
+        a, d = self.progressions[torch.randint(len(self.progressions), (count,), generator=generator)].unbind(dim=1)
+        values = a[:, None] + d[:, None] * torch.arange(self.first + self.rest)
+        start, middle, end = (torch.full((count, 1), marker) for marker in (START, MIDDLE, END))
+        content = torch.cat((start, values[:, : self.first], middle, values[:, self.first :], end), dim=1)
+        tokens = pad(content, (0, length - content.shape[1]), value=PADDING)
+        return Batch(tokens, pad(tokens[:, 1:], (0, 1), value=UNSCORED))
+
+    def groups(self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"]) -> dict[str, Bool[Tensor, "b n"]]:
+        at = torch.arange(1, tokens.shape[1] + 1).expand_as(tokens)  # the target's place: one past the token's
+        end = self.first + self.rest + 2
+        marker, content = (at == self.first + 1) | (at == end), (at <= end) & (targets != UNSCORED)
+        padding = (at > end) & (targets != UNSCORED)
+        return {"content": content, "marker": marker & content, "value": content & ~marker, "padding": padding}
+
+    def chance(self, length: int, split: str = "id") -> float:
+        return math.log(self.classes)
+
+    def solve(self, tokens: list[int]) -> list[int]:
+        """Everything follows from the first two values."""
+        step = tokens[2] - tokens[1]
+        values = [tokens[1] + step * i for i in range(self.first + self.rest)]
+        whole = [START, *values[: self.first], MIDDLE, *values[self.first :], END]
+        whole += [PADDING] * (len(tokens) - len(whole))
+        return [*whole[1:], UNSCORED]
+
+    def example(self) -> list[int]:
+        a, d = self.progressions[len(self.progressions) // 2].tolist()
+        values = [a + d * i for i in range(self.first + self.rest)]
+        return [START, *values[: self.first], MIDDLE, *values[self.first :], END, PADDING]

@@ -1,0 +1,118 @@
+"""A pattern that may stand anywhere."""
+
+from itertools import permutations
+from typing import Annotated, Literal
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+from torch.nn.functional import pad
+
+from ordinate.core.errors import InputError
+from ordinate.core.parameters import Param
+from ordinate.core.task import UNSCORED, Batch, Task, letter
+
+
+class ShiftPattern(Task):
+    """Present: 1 if the pattern A B C stands somewhere in the sequence, 0 if its tokens stand there in another order:
+    X Y A B C Z ? -> 1 and X Y B C A Z ? -> 0. Where: both stand there, and at the end of each the answer tells which
+    one it was: A B C X B A C -> . . 1 . . . 0. Training and in-distribution data have the pattern in the first half of
+    its possible places, the split `shift` has it in the second."""
+
+    family = "matching"
+
+    def __init__(
+        self,
+        *,
+        mode: Annotated[Literal["present", "where"], Param("whether the pattern occurs, or where")] = "present",
+        vocabulary: Annotated[int, Param("different tokens; the first of them make up the pattern", low=3)] = 16,
+        pattern: Annotated[int, Param("tokens in the pattern, all different", low=2, high=6)] = 3,
+    ) -> None:
+        if vocabulary <= pattern:
+            raise InputError(
+                f"shift_pattern needs a vocabulary above {pattern}, its pattern's length, got {vocabulary}"
+            )
+        where = mode == "where"
+        if where and pattern < 3:
+            raise InputError(
+                f"shift_pattern with mode=where has no other order for a pattern of {pattern}: choose 3 or more"
+            )
+        self.mode, self.tokens, self.pattern = mode, vocabulary, pattern
+        # For `where` all orders end in the pattern's last token: the token at which it is asked must not tell.
+        orders = [order for order in permutations(range(pattern)) if not where or order[-1] == pattern - 1]
+        self.order, self.others = torch.tensor(orders[0]), torch.tensor(orders[1:])
+        self.bits = torch.tensor([2**t if t < pattern else 0 for t in range(vocabulary)])
+        super().__init__(
+            vocabulary=vocabulary if where else vocabulary + 1,
+            classes=2,
+            readout="tokens" if where else "last",
+            evaluation_lengths=(32, 64),
+            # two places side by side in the first half, or one place in each half
+            shortest=3 * pattern + 1 if where else pattern + 1,
+            because=f"room for a pattern of {pattern}",
+            splits=("id", "shift"),
+            specials={} if where else {vocabulary: "?"},
+        )
+
+    def sides(self, length: int) -> tuple[int, ...]:
+        return (length if self.mode == "where" else length + 1,)
+
+    def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
+        """Two versions are made that differ in the order of the planted tokens alone, and the label picks one of them:
+        so counts, places and everything around them are independent of the label."""
+        label = torch.randint(2, (count, 1), generator=generator)
+        starts = self._starts(count, length, generator, split)
+        places = (starts[:, :, None] + torch.arange(self.pattern)).flatten(1)
+        order = self.order.expand(count, -1)
+        other = self.others[torch.randint(len(self.others), (count,), generator=generator)]
+        where = self.mode == "where"
+        yes, no = (torch.cat((order, other), 1), torch.cat((other, order), 1)) if where else (order, other)
+
+        filler = torch.randint(self.tokens, (count, length), generator=generator)
+        neutral = torch.randint(self.pattern, self.tokens, (count, length), generator=generator)
+        planted = torch.zeros(count, length, dtype=torch.bool).scatter(1, places, True)
+        for version in (yes, no):
+            found = self._found(filler.scatter(1, places, version))
+            filler = torch.where(found & ~planted, neutral, filler)  # tokens outside the pattern: makes no new find
+        tokens = filler.scatter(1, places, torch.where(label.bool(), yes, no))
+        if where:
+            ends = torch.cat((label, 1 - label), 1)
+            return Batch(tokens, torch.full_like(tokens, UNSCORED).scatter(1, starts + self.pattern - 1, ends))
+        return Batch(pad(tokens, (0, 1), value=self.tokens), label[:, 0])
+
+    def _starts(self, count: int, length: int, generator: torch.Generator, split: str) -> Int[Tensor, "b blocks"]:
+        """Where planted tokens begin: one place, or for `where` two that do not overlap, all equally likely."""
+        places = length - self.pattern + 1
+        begin, end = (0, places // 2) if split == "id" else (places // 2, places)
+        if self.mode == "present":
+            return torch.randint(begin, end, (count, 1), generator=generator)
+        room = end - begin - (self.pattern - 1)
+        one = torch.randint(room, (count, 1), generator=generator)
+        two = (one + torch.randint(1, room, (count, 1), generator=generator)) % room
+        return begin + torch.cat((torch.minimum(one, two), torch.maximum(one, two) + self.pattern - 1), 1)
+
+    def _found(self, tokens: Int[Tensor, "b n"]) -> Bool[Tensor, "b n"]:
+        """Tokens inside a window that holds the whole pattern, in whatever order."""
+        # p powers of two sum to 2^p - 1 only if they are the first p of them, each once
+        whole = self.bits[tokens].unfold(1, self.pattern, 1).sum(dim=-1) == 2**self.pattern - 1
+        return pad(whole, (self.pattern - 1, self.pattern - 1)).unfold(1, self.pattern, 1).any(dim=-1)
+
+    def chance(self, length: int, split: str = "id") -> float:
+        return 0.5
+
+    def solve(self, tokens: list[int]) -> list[int]:
+        pattern = list(range(self.pattern))
+        windows = [tokens[max(0, t - self.pattern + 1) : t + 1] for t in range(len(tokens))]
+        if self.mode == "present":
+            return [int(pattern in windows)]
+        asked = [sorted(window) == pattern and window[-1] == pattern[-1] for window in windows]
+        return [int(window == pattern) if ask else UNSCORED for window, ask in zip(windows, asked, strict=True)]
+
+    def example(self) -> list[int]:
+        pattern, outside = list(range(self.pattern)), self.tokens - 1
+        if self.mode == "present":
+            return [outside, outside, *pattern, outside, self.tokens]
+        return [*pattern, outside, 1, 0, *pattern[2:]]
+
+    def word(self, token: int) -> str:
+        return self.specials.get(token, letter(token))

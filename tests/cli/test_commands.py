@@ -1,0 +1,59 @@
+"""The program as a user meets it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ordinate import encodings
+
+
+def ordinate(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from ordinate.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=check)
+
+
+def test_help_answers_without_torch() -> None:
+    code = (
+        "import sys\nsys.argv = ['ordinate', '--help']\nfrom ordinate.cli import main\n"
+        "try:\n    main()\nfinally:\n    print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "positional encoding" in done.stdout
+    assert done.stdout.strip().endswith("False")
+
+
+def test_list_is_a_table_or_json() -> None:
+    names = [item["name"] for item in json.loads(ordinate("list", "encodings", "--json").stdout)]
+    assert names == encodings.names()
+    table = ordinate("list", "encodings").stdout
+    assert all(name in table for name in names)
+
+
+@pytest.mark.parametrize("name", encodings.names())
+def test_everything_can_be_described(name: str) -> None:
+    item = encodings.describe(name)
+    json.dumps(item)
+    assert item["words"].endswith(".")
+    assert item["paper"]["bibtex"].startswith("@")
+    assert all(parameter["help"] for parameter in item["parameters"])
+
+
+def test_show_explains() -> None:
+    shown = ordinate("show", "alibi").stdout
+    for part in ("Formula", "Past the trained length", "max_bias", "@misc{press2021train", "Bias of head 1", "█"):
+        assert part in shown
+    assert json.loads(ordinate("show", "rope_2d", "--json").stdout)["axes"] == [2]
+
+
+def test_mistakes_are_one_sentence_and_exit_two() -> None:
+    for arguments, words in (
+        (("show", "ropee"), "did you mean rope"),
+        (("list", "encoding"), "encodings"),
+        (("shwo",), "show"),
+    ):
+        done = ordinate(*arguments, check=False)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,70 @@
+"""What every encoding owes as an object, outside any model."""
+
+import pytest
+import torch
+
+from ordinate import Encoding, Pair, Place
+
+from .cases import LENGTH, NAMES, Case, close
+
+pytestmark = pytest.mark.parametrize("name", NAMES)
+
+
+def parts(name: str) -> list[tuple[Encoding, Place]]:
+    case = Case(name)
+    place = Place(case.positions(LENGTH)[None], segments=torch.arange(LENGTH)[None] % 2, consecutive=case.axes == 1)
+    return [(part, place) for part in case.parts]
+
+
+def outputs(part: Encoding, place: Place, dtype: torch.dtype) -> list[torch.Tensor]:
+    """All hooks on the same random input, in a given precision."""
+    generator = torch.Generator().manual_seed(2)
+    x = torch.randn(2, LENGTH, 32, generator=generator).bfloat16()
+    q, k, v = torch.randn(3, 2, 4, LENGTH, 8, generator=generator).bfloat16()
+    x, q, k, v = (t.to(dtype) for t in (x, q, k, v))
+    own = place.relabelled(part.relabel(place.positions))
+    state, pair = part.prepare(own), Pair.of(own)
+    found = [part.embed(x, own), part.rotate(q, state, "q"), part.rotate(k, state, "k")]
+    bias = part.bias(pair)
+    return found + ([] if bias is None else [bias])
+
+
+def test_bfloat16_is_float32_computed_then_cast(name: str) -> None:
+    for part, place in parts(name):
+        for low, full in zip(outputs(part, place, torch.bfloat16), outputs(part, place, torch.float32), strict=True):
+            if low.dtype == torch.float32:  # a bias stays in float32 until it meets the scores
+                assert torch.equal(low, full)
+            else:
+                assert low.dtype == torch.bfloat16
+                assert torch.equal(low, full.bfloat16())
+
+
+def test_float32_is_unchanged_by_a_bfloat16_call(name: str) -> None:
+    for part, place in parts(name):
+        before = outputs(part, place, torch.float32)
+        outputs(part, place, torch.bfloat16)
+        for a, b in zip(before, outputs(part, place, torch.float32), strict=True):
+            assert torch.equal(a, b)
+
+
+def test_unsided_rotations_treat_queries_and_keys_alike(name: str) -> None:
+    for part, place in parts(name):
+        state, x = part.prepare(place), torch.randn(2, 4, LENGTH, 8)
+        assert part.sided or torch.equal(part.rotate(x, state, "q"), part.rotate(x, state, "k"))
+
+
+def test_a_bias_by_gap_is_the_dense_bias(name: str) -> None:
+    for part, place in parts(name):
+        pair = Pair.of(Place(place.positions, place.segments, consecutive=False))
+        whole = part.bias(Pair.of(place))
+        if whole is None:
+            assert part.bias(pair) is None
+        else:
+            close(whole.expand(1, 4, LENGTH, LENGTH), part.bias(pair).expand(1, 4, LENGTH, LENGTH))
+
+
+def test_it_explains_itself(name: str) -> None:
+    for part, _ in parts(name):
+        assert part.__doc__ and len(part.__doc__.split()) > 8
+        assert part.formula
+        assert part.family in ("none", "added", "rotation", "bias", "content")

@@ -1,0 +1,182 @@
+"""What every encoding owes inside a model."""
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor
+
+from ordinate import InputError, Transformer, record
+from ordinate.model import attention
+from ordinate.model.bound import Bound
+
+from .cases import LENGTH, NAMES, Case, close, tokens
+
+pytestmark = pytest.mark.parametrize("name", NAMES)
+
+
+def longest(case: Case) -> int:
+    """Four times the trained length, or as far as it goes."""
+    return min(4 * LENGTH, *(part.limit for part in case.parts))
+
+
+@pytest.mark.parametrize("past", [False, True])
+def test_no_token_sees_a_later_one(name: str, past: bool) -> None:
+    case = Case(name)
+    if past and case.exempt("prefix_past"):
+        pytest.xfail("declared exempt")
+    length = longest(case) if past else LENGTH
+    x = tokens(length=length)
+    whole = case.run(x)
+    cut = length - 5
+    prefix = case.run(x[:, :cut])
+    close(whole[:, :cut], prefix)
+
+
+@pytest.mark.parametrize("past", [False, True])
+def test_decoding_with_a_cache_equals_the_full_pass(name: str, past: bool) -> None:
+    case = Case(name)
+    if past and case.exempt("cached_past"):
+        pytest.xfail("declared exempt")
+    length = longest(case) if past else LENGTH
+    x = tokens(length=length)
+    cache = case.model.cache(len(x), length)
+    places, segments = case.positions(length), torch.arange(length)[None] % 2
+    found = []
+    for start, stop in [(0, 7), *((i, i + 1) for i in range(7, length))]:
+        more = {"positions": places[start:stop]} if case.axes > 1 else {}
+        found.append(case.model(x[:, start:stop], segments=segments[:, start:stop], cache=cache, **more))
+    close(torch.cat(found, dim=1), case.run(x))
+
+
+def test_packed_documents_equal_separate_ones(name: str) -> None:
+    case = Case(name)
+    a, b = tokens(1, 9, seed=1), tokens(1, 11, seed=2)
+    documents = torch.tensor([[0] * 9 + [1] * 11])
+    segments = torch.cat((torch.arange(9), torch.arange(11)))[None] % 2
+    more = {"positions": torch.cat((case.positions(9), case.positions(11)))} if case.axes > 1 else {}
+    packed = case.run(torch.cat((a, b), dim=1), documents=documents, segments=segments, **more)
+    close(packed[:, :9], case.run(a))
+    close(packed[:, 9:], case.run(b))
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_padding_on_the_left_changes_nothing(name: str, causal: bool) -> None:
+    case = _case(name, causal)
+    x, pad = tokens(2, 12), 5
+    padded = torch.cat((torch.zeros(2, pad, dtype=torch.long), x), dim=1)
+    keep = torch.arange(12 + pad)[None].expand(2, -1) >= pad
+    segments = torch.cat((torch.zeros(pad, dtype=torch.long), torch.arange(12) % 2))[None]
+    more = {}
+    if case.axes > 1:
+        more["positions"] = torch.cat((torch.zeros(pad, case.axes, dtype=torch.long), case.positions(12)))
+    close(case.run(padded, keep=keep, segments=segments, **more)[:, pad:], case.run(x))
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("path", ["explicit", "blocks", "flex"])
+def test_all_paths_agree(name: str, path: str, causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = _case(name, causal).frozen()  # FlexAttention has no gradients on a CPU
+    x = tokens()
+    expected = case.run(x)
+    monkeypatch.setattr(attention, "BLOCK", 7)
+    run = attention._PATHS[path]
+
+    def forced(q: Tensor, k: Tensor, v: Tensor, bound: Bound, path: object = None) -> Tensor:
+        if bound.encoding.content and run is attention._PATHS["flex"]:
+            return attention._explicit(q, k, v, bound)
+        if run is attention._PATHS["flex"] and not bound.by_gap():
+            return attention._fused(q, k, v, bound)
+        return run(q, k, v, bound)
+
+    monkeypatch.setattr("ordinate.model.block.attend", forced)
+    close(case.run(x), expected)
+
+
+def test_explicit_positions_equal_the_default_ones(name: str) -> None:
+    case = Case(name)
+    x = tokens()
+    places = case.positions(LENGTH)
+    expected = case.run(x)
+    close(case.run(x, positions=places), expected)
+    close(case.run(x, positions=places.expand(2, -1, -1).contiguous()), expected)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_shift_invariant_exactly_where_declared(name: str, causal: bool) -> None:
+    case = _case(name, causal)
+    x = tokens(length=12)
+    shift = 2 * LENGTH if longest(case) > 3 * LENGTH else 7
+    there, here = (case.run(x, positions=case.positions(12, start=start)) for start in (shift, 0))
+    change = (there - here).abs().max()
+    assert (change < 1e-4) if all(part.shift_invariant for part in case.parts) else (change > 1e-3)
+
+
+def test_gradients_reach_every_parameter(name: str) -> None:
+    case = Case(name)
+    case.run(tokens()).square().mean().backward()
+    idle = [n for n, p in case.model.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0]
+    assert idle == []
+
+
+def test_built_on_meta_then_materialised_equals_built_directly(name: str) -> None:
+    config = Case(name).config()
+    with torch.device("meta"):
+        later = Transformer(config)
+    assert all(p.is_meta for p in later.parameters())
+    later.materialise("cpu", seed=3)
+    direct = Transformer(config, seed=3)
+    for (n, a), (_, b) in zip(later.state_dict().items(), direct.state_dict().items(), strict=True):
+        assert torch.equal(a, b), n
+
+
+def test_state_dict_round_trip(name: str) -> None:
+    case = Case(name)
+    expected = case.run(tokens())
+    state = copy.deepcopy(case.model.state_dict())
+    case.model = Transformer(case.config(), seed=9).eval()
+    case.model.load_state_dict(state)
+    assert torch.equal(case.run(tokens()), expected)
+
+
+def test_past_the_trained_length_it_does_what_it_declares(name: str) -> None:
+    case = Case(name)
+    limit = min(part.limit for part in case.parts)
+    x = tokens(length=4 * LENGTH)
+    if limit < 4 * LENGTH:
+        with pytest.raises(InputError, match="out of range"):
+            case.run(x)
+    else:
+        assert case.run(x).isfinite().all()
+    declared = {part.past for part in case.parts}
+    assert "refuses" not in declared or limit == LENGTH
+    assert "untrained" not in declared or limit > LENGTH
+
+
+def test_recording_attention_changes_nothing(name: str) -> None:
+    case = Case(name)
+    x = tokens()
+    expected = case.run(x)
+    with record(case.model) as seen:
+        assert torch.equal(case.run(x), expected)
+    assert len(seen.weights) == len(seen.kernels) == 3
+    for weights in seen.weights:
+        close(weights.sum(dim=-1), torch.ones(2, 4, LENGTH))
+        assert weights.triu(1).abs().max() == 0
+
+
+def test_building_and_running_leave_the_global_generator_alone(name: str) -> None:
+    Case(name)
+    before = torch.get_rng_state()
+    case = Case(name)
+    case.run(tokens())
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def _case(name: str, causal: bool) -> Case:
+    """The case, or its causal form when the encoding is declared causal only."""
+    try:
+        return Case(name, causal=causal)
+    except InputError as error:
+        assert "causal attention alone" in str(error)
+        return Case(name)

@@ -1,0 +1,83 @@
+"""Configurations: frozen, strict, hashed by content; and how people write them."""
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ordinate import InputError, ModelConfig, preset
+from ordinate.core.choice import Choice, parse_choice
+from ordinate.core.config import build, digest, parse_pairs, parse_value, to_dict
+
+
+def test_frozen() -> None:
+    config = ModelConfig(vocabulary=4, encoding="none")
+    with pytest.raises(FrozenInstanceError):
+        config.dim = 3  # type: ignore[misc]
+
+
+def test_all_problems_are_told_at_once_with_the_nearest_key() -> None:
+    with pytest.raises(InputError) as error:
+        build(ModelConfig, {"vocabulary": 4, "encodng": "rope", "norm": "batch", "dim": "wide"})
+    text = str(error.value)
+    for part in ("did you mean encoding", "one of layer, rms", "dim must be a whole number", "encoding is missing"):
+        assert part in text
+
+
+def test_later_layers_win() -> None:
+    config = preset("modern", {"dim": 64}, encoding="rope", dim=32, heads=4)
+    assert (config.dim, config.norm, config.tied) == (32, "rms", True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (dict(dim=30, heads=4), "4 heads do not divide dim 30"),
+        (dict(heads=4, kv_heads=3), "kv_heads 3 must divide heads 4"),
+        (dict(dropout=1.0), "dropout must be"),
+        (dict(layers=0), "layers must be at least 1"),
+        (dict(tied=True, classes=3), "tied embeddings need classes = vocabulary"),
+        (dict(tied=True, readout="mean"), "belong to per-token logits"),
+        (dict(encoding=""), "encoding is empty"),
+    ],
+)
+def test_impossible_models_are_refused_in_one_sentence(settings: dict, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        ModelConfig(**({"vocabulary": 7, "encoding": "none"} | settings))
+
+
+def test_digest_depends_on_content_alone() -> None:
+    a = build(ModelConfig, {"vocabulary": 4, "encoding": "rope"})
+    b = build(ModelConfig, {"encoding": "rope", "vocabulary": 4.0, "dim": 128})
+    assert digest(a) == digest(b)
+    assert digest(a) != digest(build(ModelConfig, {"vocabulary": 5, "encoding": "rope"}))
+    assert build(ModelConfig, to_dict(a)) == a
+
+
+@given(st.one_of(st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False, allow_infinity=False)))
+def test_values_survive_being_written(value: object) -> None:
+    assert parse_value(str(value)) == value
+
+
+def test_pairs_nest_and_complain() -> None:
+    assert parse_pairs(["lr=3e-3", "model.dim=64", "model.encoding=rope"]) == {
+        "lr": 3e-3,
+        "model": {"dim": 64, "encoding": "rope"},
+    }
+    with pytest.raises(InputError, match="expected key=value"):
+        parse_pairs(["lr"])
+    with pytest.raises(InputError, match="already given"):
+        parse_pairs(["model=3", "model.dim=4"])
+
+
+def test_choices_as_people_write_them() -> None:
+    assert parse_choice("rope") == (Choice("rope"),)
+    assert parse_choice(" segment + rope( scaling=yarn , factor=4 ) ") == (
+        Choice("segment"),
+        Choice("rope", (("factor", 4), ("scaling", "yarn"))),
+    )
+    assert parse_choice("rope(short=[1,2.5])")[0].parameters == (("short", (1, 2.5)),)
+    for bad in ("", "rope(", "rope(base)", "+rope", "rope)("):
+        with pytest.raises(InputError, match="cannot read"):
+            parse_choice(bad)

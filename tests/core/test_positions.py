@@ -1,0 +1,88 @@
+"""Position coverage, packing, padding, and positions from outside."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ordinate import InputError, ModelConfig, Transformer
+from ordinate.core.place import LARGEST_POSITION, Pair, Place
+from ordinate.core.positions import draw, past_padding, within_documents
+from ordinate.core.seeds import generator, seed_of
+
+
+@given(st.sampled_from(["plain", "offset", "randomized"]), st.integers(1, 20), st.integers(1, 5), st.integers(0, 40))
+def test_every_coverage_is_increasing_and_in_range(coverage: str, length: int, rows: int, more: int) -> None:
+    limit = length + more
+    ids = draw(coverage, sides=(length,), limit=limit, generator=generator(0, "test", length, more), rows=rows)
+    assert ids.shape == (rows, length, 1)
+    assert (ids >= 0).all() and (ids < limit).all()
+    assert (ids.diff(dim=1) > 0).all()
+    if coverage == "plain":
+        assert (ids[0, :, 0] == torch.arange(length)).all()
+    if coverage == "offset":
+        assert (ids.diff(dim=1) == 1).all()
+
+
+def test_offsets_and_randomized_ids_cover_the_range() -> None:
+    for coverage in ("offset", "randomized"):
+        ids = draw(coverage, sides=(8,), limit=12, generator=generator(0, coverage), rows=500)
+        assert set(ids.flatten().tolist()) == set(range(12))
+
+
+def test_axes_of_a_grid_are_drawn_apart() -> None:
+    ids = draw("randomized", sides=(3, 4), limit=50, generator=generator(0, "grid"), rows=2)
+    assert ids.shape == (2, 12, 2)
+    grid = ids.view(2, 3, 4, 2)
+    assert (grid[..., 0] == grid[:, :, :1, 0]).all() and (grid[..., 1] == grid[:, :1, :, 1]).all()
+    assert not torch.equal(grid[:, :, 0, 0], grid[:, 0, :3, 1])
+
+
+def test_coverage_refuses_what_it_cannot_draw() -> None:
+    with pytest.raises(InputError, match="need limit >= 9, got 8"):
+        draw("offset", sides=(9,), limit=8, generator=generator(0))
+    with pytest.raises(InputError, match="did you mean randomized"):
+        draw("randomised", sides=(9,), limit=9, generator=generator(0))
+
+
+def test_named_streams_are_their_own() -> None:
+    assert seed_of(0, "data") == seed_of(0, "data")
+    assert len({seed_of(s, p) for s in range(20) for p in ("data", "init", "evaluation")}) == 60
+    assert seed_of(1, "1/2") != seed_of(1, "1", "3")
+
+
+def test_documents_restart_and_padding_does_not_count() -> None:
+    documents = torch.tensor([[7, 7, 7, 2, 2, 7]])
+    assert within_documents(documents)[0, :, 0].tolist() == [0, 1, 2, 0, 1, 0]
+    keep = torch.tensor([[False, False, True, True], [True, True, True, True]])
+    assert past_padding(keep)[..., 0].tolist() == [[0, 0, 0, 1], [0, 1, 2, 3]]
+
+
+def test_visibility_is_causal_documents_and_padding_together() -> None:
+    place = Place(torch.arange(4).view(1, 4, 1), documents=torch.tensor([[0, 0, 1, 1]]))
+    pair = Pair(place, place, keep=torch.tensor([[True, False, True, True]]), separate=True)
+    expected = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
+    assert pair.visible is not None
+    assert pair.visible[0, 0].int().tolist() == expected
+    rows = pair.rows(2, 4)
+    assert rows.visible is not None
+    assert rows.visible[0, 0].int().tolist() == expected[2:]
+
+
+@pytest.mark.parametrize(
+    ("positions", "words"),
+    [
+        (torch.arange(5), "have shape"),
+        (torch.zeros(3, 4, dtype=torch.long), "have shape"),
+        (torch.zeros(1, 4, 2, dtype=torch.long), "have 2 axes, but the model reads 1"),
+        (torch.arange(4).float(), "whole numbers"),
+        (torch.full((4,), float("nan")), "got NaN"),
+        (torch.ones(4, dtype=torch.bool), "whole numbers"),
+        (torch.tensor([0, 1, -2, 3]), "negative, found -2"),
+        (torch.tensor([0, 1, 2, LARGEST_POSITION]), "below 2\\*\\*24"),
+    ],
+)
+def test_wrong_positions_are_refused_at_the_edge(positions: torch.Tensor, words: str) -> None:
+    model = Transformer(ModelConfig(vocabulary=5, encoding="rope", dim=16, heads=2))
+    with pytest.raises(InputError, match=words):
+        model.place(torch.zeros(2, 4, dtype=torch.long), positions)

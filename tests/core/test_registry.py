@@ -1,0 +1,123 @@
+"""Adding an encoding takes one file, and nothing else."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from ordinate import InputError, encodings
+
+ROOT = Path(__file__).parents[2]
+
+PLUGIN = '''
+"""Nearby tokens first, by the square root of their distance."""
+
+from typing import Annotated
+
+from ordinate.core.encoding import Encoding, Shape
+from ordinate.core.parameters import Param
+
+
+class Root(Encoding):
+    """Subtracts the square root of the distance from every score, as an example of a plug-in that is one file long."""
+
+    family = "bias"
+    formula = r"-m \\sqrt{|i-j|}"
+
+    def __init__(self, shape: Shape, *, slope: Annotated[float, Param("how steep", low=0.0)] = 1.0) -> None:
+        super().__init__(shape, shift_invariant=True)
+        self.slope = slope
+
+    def gap_bias(self, gaps):
+        return -self.slope * gaps.abs().float().sqrt().expand(self.shape.heads, -1)
+'''
+
+
+def run(*command: str, path: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": f"{path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    return subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.slow
+def test_a_plugin_is_listed_contract_tested_and_usable_in_a_model(tmp_path: Path) -> None:
+    (tmp_path / "root_distance.py").write_text(PLUGIN)
+    info = tmp_path / "root_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: root-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ordinate.encodings]\nroot_distance = root_distance\n")
+
+    listed = run("-c", "from ordinate.cli import main; main()", "list", "encodings", "--json", path=tmp_path)
+    assert "root_distance" in [item["name"] for item in json.loads(listed.stdout)]
+
+    contract = run(
+        "-m", "pytest", "tests/contract", "-k", "root_distance", "-p", "no:xdist", "-o", "addopts=-q", path=tmp_path
+    )
+    assert contract.returncode == 0, contract.stdout[-3000:]
+    assert " passed" in contract.stdout
+    compiled = run("-m", "tests.contract.compile_all", "root_distance", path=tmp_path)
+    assert json.loads(compiled.stdout) == {"root_distance": []}
+
+    code = textwrap.dedent("""
+        import torch
+        from ordinate import ModelConfig, Transformer
+        model = Transformer(ModelConfig(vocabulary=5, encoding="root_distance(slope=2)"))
+        print(tuple(model(torch.zeros(1, 9, dtype=torch.long)).shape))
+    """)
+    assert run("-c", code, path=tmp_path).stdout.strip() == "(1, 9, 5)"
+
+
+def test_a_file_in_the_folder_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "root_here.py").write_text(PLUGIN)
+    monkeypatch.setattr(encodings, "__path__", [*encodings.__path__, str(tmp_path)])
+    assert "root_here" in encodings.names()
+    assert encodings.create("root_here", dim=8, heads=2, length=4, slope=3).slope == 3.0
+
+
+def test_unknown_names_and_parameters_suggest_the_nearest() -> None:
+    with pytest.raises(InputError, match="unknown encoding 'ropee': did you mean rope"):
+        encodings.create("ropee", dim=8, heads=2, length=4)
+    with pytest.raises(InputError, match="rope has no parameter bse: did you mean base"):
+        encodings.create("rope", dim=8, heads=2, length=4, bse=3)
+    with pytest.raises(InputError, match="none has no parameter x: it takes none"):
+        encodings.create("none", dim=8, heads=2, length=4, x=3)
+    with pytest.raises(InputError, match="scaling must be one of none, linear"):
+        encodings.create("rope", dim=8, heads=2, length=4, scaling="yarrn")
+    with pytest.raises(InputError, match="base must be at least 1"):
+        encodings.create("rope", dim=8, heads=2, length=4, base=0.5)
+    with pytest.raises(InputError, match="buckets must be a whole number, got True"):
+        encodings.create("t5", dim=8, heads=2, length=4, buckets=True)
+
+
+def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ordinate.encodings]\nbroken = no_such_module\n")
+    shown = run("-c", "from ordinate.cli import main; main()", "show", "broken", path=tmp_path)
+    assert shown.returncode == 2
+    assert "no_such_module, which cannot be loaded" in shown.stderr
+    assert "Traceback" not in shown.stderr
+    listed = run("-c", "from ordinate.cli import main; main()", "list", "encodings", path=tmp_path)
+    assert listed.returncode == 2
+    assert "no_such_module" in listed.stderr
+
+
+def test_only_its_own_file_names_an_encoding() -> None:
+    """Ordinary words (none, segment, learned) say other things too; the rest are searched for as string constants."""
+    import ast
+
+    names = set(encodings.names()) - {"none", "segment", "learned"}
+    source = ROOT / "src" / "ordinate"
+    for file in source.rglob("*.py"):
+        relative = file.relative_to(source)
+        if relative.parts[0] in ("encodings", "lessons"):
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Constant) and node.value in names:
+                raise AssertionError(f"{relative}:{node.lineno} names {node.value}")

@@ -1,0 +1,78 @@
+"""The paths of attention beyond short sequences: equal in values and in gradients, without tables of size n x n."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from ordinate import Bound, Pair, Place, attend, encodings
+from ordinate.model import attention
+
+LENGTH = 300
+
+
+def run(
+    name: str, path: str | None, *, queries: int = LENGTH, causal: bool = True, start: int = 5, **parameters: object
+):
+    """Output and all gradients of one attention layer; the queries are the last ones of the sequence."""
+    encoding = encodings.create(name, dim=32, heads=4, length=LENGTH, causal=causal, **parameters)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in encoding.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=generator) * 0.5)
+    keys = Place.range(LENGTH, start=start)
+    first = LENGTH - queries
+    pair = Pair(keys.rows(first, LENGTH), keys, causal=causal, start=first)
+    q = torch.randn(2, 4, queries, 8, generator=generator).requires_grad_()
+    k, v = (torch.randn(2, 4, LENGTH, 8, generator=generator).requires_grad_() for _ in range(2))
+    bound = Bound(encoding, pair)
+    out = attend(q, k, v, bound, path)
+    (out * torch.randn(out.shape, generator=generator)).sum().backward()
+    chosen = path or attention.choose(q, k, bound)
+    return chosen, [out, q.grad, k.grad, v.grad, *(p.grad for p in encoding.parameters())]
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("queries", [LENGTH, 201])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("none", {}), ("alibi", {}), ("t5", {}), ("t5", {"farthest": 40, "buckets": 16}), ("t5", {"farthest": 1000})],
+)
+def test_the_gap_path_equals_the_explicit_one(name: str, parameters: dict, queries: int, causal: bool) -> None:
+    chosen, found = run(name, None, queries=queries, causal=causal, **parameters)
+    assert chosen == "gap"
+    _, expected = run(name, "explicit", queries=queries, causal=causal, **parameters)
+    for a, b in zip(found, expected, strict=True):
+        assert_close(a, b, atol=2e-4, rtol=2e-4)
+
+
+@pytest.mark.parametrize("name", ["alibi", "t5", "fire", "cope", "shaw", "rope", "none"])
+def test_query_blocks_equal_the_whole_with_gradients(name: str) -> None:
+    _, found = run(name, "blocks")
+    _, expected = run(name, "explicit")
+    for a, b in zip(found, expected, strict=True):
+        assert_close(a, b, atol=2e-4, rtol=2e-4)
+
+
+def test_long_sequences_take_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention, "DENSE_LIMIT", 1000)
+    for name in ("fire", "cope", "shaw"):
+        assert run(name, None)[0] == "blocks"
+
+
+def test_the_gap_path_refuses_scattered_positions() -> None:
+    encoding = encodings.create("alibi", dim=8, heads=2, length=8)
+    bound = Bound(encoding, Pair.of(Place(torch.tensor([0, 2, 5]).view(1, 3, 1))))
+    q = torch.randn(1, 2, 3, 4)
+    with pytest.raises(ValueError, match="needs consecutive positions"):
+        attend(q, q, q, bound, "gap")
+
+
+def test_cope_gradients_are_those_of_autograd() -> None:
+    """Its own backward against finite differences in double precision."""
+    from ordinate.encodings.cope import _Count
+
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(1, 2, 6, 6, generator=generator, dtype=torch.double).requires_grad_()
+    by_position = torch.randn(1, 2, 6, 4, generator=generator, dtype=torch.double).requires_grad_()
+    visible = torch.ones(6, 6, dtype=torch.bool).tril()
+    assert torch.autograd.gradcheck(lambda s, p: _Count.apply(s, p, visible), (scores, by_position))
