@@ -4,18 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ordinate import encodings
+    from ordinate import encodings, tasks
     from ordinate.core.combine import combine
     from ordinate.core.encoding import Encoding, Shape
     from ordinate.core.errors import InputError
     from ordinate.core.place import Pair, Place
     from ordinate.model import Bound, ModelConfig, Transformer, attend, generate, preset, record
+    from ordinate.store import open_store
 
 __version__ = "0.1.0"
 
 # Loaded when first used, so that `ordinate --help` answers without torch.
 _WHERE = {
     "encodings": "ordinate.encodings",
+    "tasks": "ordinate.tasks",
+    "open_store": "ordinate.store",
     "combine": "ordinate.core.combine",
     "Encoding": "ordinate.core.encoding",
     "Shape": "ordinate.core.encoding",
@@ -33,7 +36,7 @@ _WHERE = {
 
 __all__ = [
     "Bound", "Encoding", "InputError", "ModelConfig", "Pair", "Place", "Shape", "Transformer", "attend", "combine",
-    "encodings", "generate", "preset", "record",
+    "encodings", "generate", "open_store", "preset", "record", "tasks",
 ]  # fmt: skip
 
 

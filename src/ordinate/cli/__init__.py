@@ -1,11 +1,14 @@
 """The program `ordinate`: one file per command. Nothing here loads torch before a command needs it."""
 
+import errno
 import sys
 
 import typer
 
 from ordinate.cli import list as list_command
 from ordinate.cli import show as show_command
+from ordinate.cli import status as status_command
+from ordinate.cli import train as train_command
 from ordinate.core.errors import InputError
 
 app = typer.Typer(
@@ -18,6 +21,8 @@ app = typer.Typer(
 )
 app.command("list")(list_command.run)
 app.command("show")(show_command.run)
+app.command("train")(train_command.run)
+app.command("status")(status_command.run)
 
 
 def version(asked: bool) -> None:
@@ -36,9 +41,18 @@ def options(
 
 
 def main() -> None:
-    """Run a command. A user's mistake is one sentence on stderr and exit code 2."""
+    """Run a command. A user's mistake is one sentence on stderr and exit code 2, a full disk one and exit code 1."""
     try:
         app()
     except InputError as error:
         print(f"ordinate: {error}", file=sys.stderr)
         sys.exit(2)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG):
+            raise
+        where = f" while writing {error.filename}" if error.filename else ""
+        print(f"ordinate: {error.strerror}{where}; what is done is kept, start again to go on", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("ordinate: interrupted; start again to go on", file=sys.stderr)
+        sys.exit(130)

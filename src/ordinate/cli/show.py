@@ -14,33 +14,65 @@ HEIGHT, DISTANCES = 8, 64
 
 
 def run(
-    name: str = typer.Argument(help="The name of an encoding."),
+    name: str = typer.Argument(help="The name of an encoding or a task."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
-    """Explain one encoding: words, formula, paper, parameters, what happens past the trained length, a small plot."""
+    """Explain an encoding or a task: plain words, formula or example, parameters, paper, a small plot."""
     from rich.console import Console
-    from rich.markup import escape
 
-    from ordinate import encodings
-    from ordinate.core.encoding import PAST_MEANS
+    from ordinate import encodings, tasks
+    from ordinate.core.errors import InputError, nearest
 
-    item = encodings.describe(name)
+    known = (*encodings.names(), *tasks.names())
+    if name not in known:
+        raise InputError(f"unknown encoding or task {name!r}: {nearest(name, known)}")
+    item = encodings.describe(name) if name in encodings.names() else tasks.describe(name)
     if as_json:
         print(json.dumps(item, indent=1))
         return
     console = Console(highlight=False, width=min(Console().width, 110))
-    console.print(f"[bold]{name}[/bold]  ({item['family']})\n\n{escape(item['words'])}\n")
-    console.print("[bold]Formula[/bold]", end="   ")
-    console.print(item["formula"], markup=False)
-    console.print(f"[bold]Past the trained length[/bold]   {item['past']}: {PAST_MEANS[item['past']]}")
+    console.print(f"[bold]{name}[/bold]  ({item['family']})\n")
+    console.print(item["words"] + "\n", markup=False)
+    if name in encodings.names():
+        _encoding(console, item)
+        _parameters(console, item["parameters"])
+        _plot(console, encodings.example(name))
+        if item["paper"] is not None:
+            console.print(item["paper"]["bibtex"], markup=False, soft_wrap=True)
+    else:
+        _task(console, item)
+        _parameters(console, item["parameters"])
+
+
+def _line(console: "Console", title: str, text: str) -> None:
+    console.print(f"[bold]{title}[/bold]", end="   ")
+    console.print(text, markup=False)
+
+
+def _encoding(console: "Console", item: dict[str, Any]) -> None:
+    from ordinate.core.encoding import PAST_MEANS
+
+    _line(console, "Formula", item["formula"])
+    _line(console, "Past the trained length", f"{item['past']}: {PAST_MEANS[item['past']]}")
     traits = ["shift invariant" if item["shift_invariant"] else "depends on absolute position"]
     traits += ["causal models only"] * item["causal_only"] + ["parameters of its own in each layer"] * item["per_layer"]
     traits += ["trained" if item["trained"] else "nothing to train"]
-    console.print(f"[bold]Traits[/bold]   {', '.join(traits)}\n")
-    _parameters(console, item["parameters"])
-    _plot(console, encodings.example(name))
-    if item["paper"] is not None:
-        console.print(item["paper"]["bibtex"], markup=False, soft_wrap=True)
+    _line(console, "Traits", ", ".join(traits) + "\n")
+
+
+def _task(console: "Console", item: dict[str, Any]) -> None:
+    _line(console, "Example", item["example"])
+    _line(console, "Model", f"{item['form']}, answers read from: {item['readout']}")
+    bar = "no bar" if item["bar"] is None else f"solved from {item['bar']:.0%} on"
+    _line(console, "Score", f"{item['metric']}, {bar}")
+    lengths = item["train_lengths"]
+    _line(
+        console,
+        "Trained at",
+        f"lengths {lengths[0]} to {lengths[1]}" if lengths[0] < lengths[1] else f"length {lengths[0]}",
+    )
+    chance = ", ".join(f"{value:.3g} at {length}" for length, value in item["chance"].items())
+    _line(console, "Chance", chance + "\n")
 
 
 def _parameters(console: "Console", parameters: list[dict[str, Any]]) -> None:

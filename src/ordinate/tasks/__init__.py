@@ -1,5 +1,6 @@
 """Tasks by name. Each lives in one file of this folder, or in a plug-in's entry point."""
 
+import inspect
 import sys
 from typing import Any
 
@@ -17,3 +18,29 @@ def names() -> list[str]:
 def create(name: str, **parameters: Any) -> Task:
     """A task, ready to draw from; `ordinate show NAME` lists the parameters."""
     return registry.get(name)(**registry.checked(name, parameters))
+
+
+def describe(name: str) -> dict[str, Any]:
+    """All that a task's file says about it, as plain data."""
+    task = create(name)
+    tokens = task.example()
+    return {
+        "name": name,
+        "family": task.family,
+        "words": " ".join(inspect.cleandoc(type(task).__doc__ or "").split()),
+        "example": task.show(tokens, task.solve(tokens)),
+        "form": task.form,
+        "readout": task.readout,
+        "metric": task.metric,
+        "bar": None if task.metric == "loss" else task.bar,
+        "vocabulary": task.vocabulary,
+        "classes": task.classes,
+        "axes": task.axes,
+        "train_lengths": list(task.train_lengths),
+        "evaluation_lengths": list(task.evaluation_lengths),
+        "chance": {length: task.chance(length) for length in task.evaluation_lengths},
+        "needs_order": task.needs_order,
+        "splits": list(task.splits),
+        "dataset": task.dataset,
+        "parameters": [parameter.as_dict() for parameter in registry.parameters(name).values()],
+    }

@@ -1,0 +1,66 @@
+"""`ordinate status`: the runs of a store."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ordinate.store import Run
+
+
+def run(
+    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """List the runs of a store: what they are, how far, and what came out."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ordinate.store import open_store
+
+    found = [describe(item) for item in open_store(store).runs()]
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    if not found:
+        print(f"No runs in {store} yet: start one with  ordinate train k_back --encoding rope", file=sys.stderr)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("run", "task", "encoding", "seed", "state", "step", "in dist.", "out of distribution"):
+        table.add_column(column, no_wrap=True)
+    for item in found:
+        outside = "  ".join(f"{o['length']}: {_score(o['score'])} {o['verdict']}" for o in item["outside"])
+        table.add_row(
+            item["run"], item["task"], item["encoding"], str(item["seed"]), item["state"],
+            f"{item['step']}/{item['steps']}", _score(item["inside"]), outside,
+        )  # fmt: skip
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False).print(table)
+
+
+def describe(item: "Run") -> dict[str, Any]:
+    """One run as plain data."""
+    config, state = item.config, item.state
+    encoding = config["model"]["encoding"]
+    named = encoding if isinstance(encoding, str) else ", ".join(encoding)
+    row = {
+        "run": item.id, "task": config["task"], "encoding": named,
+        "seed": config["seed"], "state": state, "steps": config["steps"], "inside": None, "outside": [],
+    }  # fmt: skip
+    if state != "done":
+        return row | {"step": item.step}
+    result = item.result
+    inside = [r for r in result["evaluation"] if r["split"] == "id"]
+    outside = [r for r in result["evaluation"] if r["split"] in ("ood", "shift")]
+    return row | {
+        "state": "diverged" if result["status"] == "diverged" else "done",
+        "step": result["steps"],
+        "inside": inside[-1]["score"],
+        "outside": [{k: r.get(k, "") for k in ("split", "length", "score", "verdict")} for r in outside],
+    }
+
+
+def _score(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,156 @@
+"""`ordinate train`: one run."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ordinate.training import Progress, RunConfig
+
+
+def run(
+    task: str = typer.Argument(help="A task: k_back, or with parameters k_back(k=5,mode=match)."),
+    settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.003 layers=4."),
+    encoding: str = typer.Option(..., "--encoding", "-e", help="An encoding: rope, rope(base=500000), segment+t5."),
+    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
+    file: Path | None = typer.Option(None, "--file", "-f", help="A TOML file of settings; KEY=VALUE goes on top."),
+    as_json: bool = typer.Option(False, "--json", help="The result as one JSON document on stdout."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show the resolved configuration and stop."),
+) -> None:
+    """Train one model on one task, score it on frozen sets in and out of distribution, and keep all of it."""
+    from ordinate.core.config import parse_pairs, to_dict
+    from ordinate.store import open_store
+    from ordinate.training import resolve, train
+
+    config = resolve(_read(file) | parse_pairs(settings or []) | {"task": task, "encoding": encoding})
+    runs = open_store(store)
+    if dry_run:
+        done = runs.run(config.id).state if runs.run(config.id).folder.exists() else "not started"
+        print(json.dumps({"run": config.id, "state": done, **to_dict(config)}, indent=1))
+        return
+    before = runs.run(config.id)
+    if before.done:
+        print(f"run {config.id} is done already", file=sys.stderr)
+    else:
+        print(f"run {config.id} in {before.folder}", file=sys.stderr)
+        with _Display(config) as display:
+            train(config, runs, display.show)
+    if as_json:
+        print(json.dumps(before.result, indent=1))
+    else:
+        show_result(before.result, config)
+
+
+def _read(file: Path | None) -> dict[str, Any]:
+    import tomllib
+
+    from ordinate.core.errors import InputError
+
+    if file is None:
+        return {}
+    try:
+        return tomllib.loads(file.read_text())
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{file} is not TOML: {error}") from error
+
+
+class _Display:
+    """A bar on a terminal, a line for each point of the learning curve elsewhere; all on stderr."""
+
+    def __init__(self, config: "RunConfig") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        self.config, self.console = config, Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[now]}"),
+        )
+        self.bar = Bar(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
+        self.line = self.bar.add_task(f"{config.task} · {config.model.encoding}", total=config.steps, now="")
+
+    def __enter__(self) -> "_Display":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def show(self, now: "Progress") -> None:
+        left = f"{now.seconds_left:.0f} s left"
+        text = f"loss {now.loss:.3f}  accuracy {now.accuracy:.1%}  {left}"
+        self.bar.update(self.line, completed=now.step, now=text)
+        if now.validation is not None and not self.console.is_terminal:
+            print(f"step {now.step}/{now.steps}  validation {now.validation:.4g}  {text}", file=sys.stderr, flush=True)
+
+
+def show_result(result: dict[str, Any], config: "RunConfig") -> None:
+    """Scores by length with what they must be seen against."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    scored = result["metric"] != "loss"
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    head = (
+        "set",
+        "length",
+        "accuracy",
+        "exact",
+        "loss",
+        *(("floor", "normalised", "verdict") if scored else ("best baseline",)),
+    )
+    for column in head:
+        table.add_column(column, justify="left" if column in ("set", "verdict") else "right", no_wrap=True)
+    names = {"valid": "validation", "id": "in distribution", "ood": "longer", "shift": "shifted"}
+    for row in result["evaluation"]:
+        # Out of distribution, a run that did not fit has nothing to report; the file keeps the numbers.
+        hidden = scored and not result["fitted"] and row["split"] in ("ood", "shift")
+        cells = [names[row["split"]], str(row["length"])]
+        cells += ["-"] * 3 if hidden else [_percent(row["accuracy"]), _percent(row["exact"]), _number(row["loss"])]
+        if scored:
+            cells += [_percent(row["floor"]), "-" if hidden else _number(row["normalised"]), _verdict(row, result)]
+        else:
+            cells.append(_number(row["floor"]))
+        table.add_row(*cells)
+    console.print(
+        f"\n[bold]{config.task}[/bold] with [bold]{config.model.encoding}[/bold], seed {config.seed}", markup=True
+    )
+    console.print(table)
+    if not scored:
+        console.print("Scored by loss: no floor to pass, no words. Lower is better.")
+        for row in result["evaluation"]:
+            if row["split"] == "id" and row["groups"]:
+                console.print("  ".join(f"{name} {value:.4f}" for name, value in row["groups"].items()))
+    elif result["status"] != "diverged":
+        gate = "passed" if result["fitted"] else "not passed: scores out of distribution mean nothing"
+        speed = (
+            f"first at the bar at checkpoint {result['learning_speed']} of 10"
+            if result["learning_speed"]
+            else "never at the bar"
+        )
+        console.print(f"Gate ({result['bar']:.0%} in distribution) {gate}; {speed}.")
+    console.print(f"One seed: preliminary. {result['parameters']:,} parameters, {result['timing']['seconds']:.0f} s.")
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{round(value, 4) + 0.0:.4f}"  # + 0.0: no minus before a zero
+
+
+def _verdict(row: dict[str, Any], result: dict[str, Any]) -> str:
+    if row["verdict"] != "did not fit":
+        return str(row["verdict"])
+    inside = [r["score"] for r in result["evaluation"] if r["split"] == "id"]
+    return f"did not fit ({inside[-1]:.2f})"

@@ -1,0 +1,66 @@
+"""Writing files so that a reader, or a power cut, never meets half of one."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Replace a file as a whole: temporary name, sync, rename, sync of the folder."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """One JSON document, replaced as a whole. NaN is not JSON: write None."""
+    write_atomic(path, json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+class Journal:
+    """An append-only file of JSON lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, records: list[Record]) -> int:
+        """Add records in one write, and tell the size of the file then."""
+        lines = "".join(json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n" for record in records)
+        with open(self.path, "ab") as file:
+            file.write(lines.encode())
+            return file.tell()
+
+    def cut(self, size: int) -> None:
+        """Forget what was written past this size: what followed the last checkpoint will be written again."""
+        if self.path.exists() and self.path.stat().st_size > size:
+            os.truncate(self.path, size)
+
+    def read(self, start: int = 0) -> Iterator[Record]:
+        """All whole lines from this byte on; a torn last line is dropped."""
+        if not self.path.exists():
+            return
+        with open(self.path, "rb") as file:
+            file.seek(start)
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield json.loads(line)

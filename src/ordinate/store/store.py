@@ -1,0 +1,72 @@
+"""All runs of a folder."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ordinate.core.errors import InputError, nearest
+from ordinate.store.files import read_json, write_json
+from ordinate.store.run import Run
+
+_ID = re.compile(r"[0-9a-f]{12}")
+
+
+class Store:
+    """Runs by id, and what is computed once for many runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def check_writable(self) -> None:
+        """Refuse, before any work is done, a place that cannot be written."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"the store {self.folder} cannot be made: {error.strerror}") from error
+        if not os.access(self.folder, os.W_OK | os.X_OK):
+            raise InputError(f"the store {self.folder} cannot be written: choose another with --store")
+        try:
+            probe = self.folder / f".probe.{os.getpid()}"
+            probe.write_bytes(b"x")
+            probe.unlink()
+        except OSError as error:
+            raise InputError(f"the store {self.folder} cannot be written: {error.strerror}") from error
+
+    def run(self, run_id: str) -> Run:
+        """The folder of a run, whether or not it exists yet."""
+        if not _ID.fullmatch(run_id):
+            raise InputError(f"a run id is twelve hexadecimal digits, got {run_id!r}")
+        return Run(self.folder / run_id)
+
+    def find(self, start: str) -> Run:
+        """The one run whose id starts like this."""
+        found = [run for run in self.runs() if run.id.startswith(start)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"{len(found)} runs start with {start!r}: give more digits")
+        raise InputError(f"no run {start!r} in {self.folder}: {nearest(start, [run.id for run in self.runs()])}")
+
+    def runs(self) -> list[Run]:
+        """All runs, oldest first."""
+        if not self.folder.is_dir():
+            return []
+        folders = [f for f in self.folder.iterdir() if _ID.fullmatch(f.name) and (f / "config.json").exists()]
+        return [Run(folder) for folder in sorted(folders, key=lambda f: (f / "config.json").stat().st_mtime)]
+
+    def remember(self, kind: str, key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Something that is computed once and kept, under a hash of all it depends on."""
+        path = self.folder / kind / f"{key}.json"
+        if path.exists():
+            return dict(read_json(path))
+        content = compute()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, content)
+        return content
+
+
+def open_store(path: str | Path = "runs") -> Store:
+    """A store to read from; it need not exist yet."""
+    return Store(Path(path))

@@ -1,0 +1,195 @@
+"""What one run is: everything that its result depends on, resolved before it starts."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from ordinate import tasks
+from ordinate.core.choice import parse_choice
+from ordinate.core.config import build, digest
+from ordinate.core.errors import InputError, nearest
+from ordinate.core.positions import Coverage
+from ordinate.core.task import Task
+from ordinate.model import PRESETS, ModelConfig
+from ordinate.model.transformer import make_encodings
+
+# What the task decides about the model; nobody else may.
+_FROM_TASK = ("vocabulary", "classes", "causal", "axes", "readout", "length", "tied")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The defaults are those of a first look: a small model, a few hundred steps, a warm-up and a cosine."""
+
+    task: str
+    model: ModelConfig
+    steps: int
+    train_lengths: tuple[int, ...]  # shortest and longest; each step draws one length between them
+    test_lengths: tuple[int, ...]  # in distribution
+    ood_lengths: tuple[int, ...]  # longer than any in training
+    dataset: int | None = None  # so many fixed sequences, seen again in every epoch; none: fresh ones in every step
+    seed: int = 1337
+    batch: int = 64
+    optimiser: Literal["adamw", "adam"] = "adamw"
+    lr: float = 1e-3
+    betas: tuple[float, ...] = (0.9, 0.95)
+    weight_decay: float = 0.01  # on matrices of the network; never on norms, biases or what an encoding trains
+    schedule: Literal["cosine", "linear", "constant", "wsd"] = "cosine"
+    warmup: float = 0.1  # share of the steps
+    decay: float = 0.2  # share of the steps, at the end; for wsd
+    clip: float = 1.0  # largest norm of a gradient; 0: none
+    coverage: Coverage = "plain"
+    position_limit: int = 0  # offset, randomized: ids are drawn below this
+    coverage_draws: int = 5  # randomized: evaluations that are averaged
+    evaluation_sequences: int = 1000
+    stop_when_solved: bool = False
+    threads: int = 1  # sums in another order differ in their last bits, so this is part of what a run is
+    device: str = "cpu"
+
+    @property
+    def id(self) -> str:
+        """The name of the run in a store."""
+        return digest(self)
+
+    def make_task(self) -> Task:
+        """The task with its parameters."""
+        return make_task(self.task)
+
+
+def make_task(text: str) -> Task:
+    """A task as people write it: `k_back`, `k_back(k=5, mode=match)`."""
+    choices = parse_choice(text)
+    if len(choices) != 1:
+        raise InputError(f"one task at a time, got {text!r}")
+    return tasks.create(choices[0].name, **dict(choices[0].parameters))
+
+
+def resolve(settings: Mapping[str, Any]) -> RunConfig:
+    """A whole configuration from what a user gave. `model.dim` may be written `dim`; all problems are told at once."""
+    given = dict(settings)
+    if "task" not in given or "encoding" not in given:
+        raise InputError(f"a run needs a task and an encoding, got {', '.join(given) or 'neither'}")
+    task = make_task(given.pop("task"))
+    text = settings["task"]
+    extras = {"epochs", "preset"}
+    run_keys = {f.name for f in fields(RunConfig)} - {"task", "model"}
+    model_keys = {f.name for f in fields(ModelConfig)} - set(_FROM_TASK)
+    model = {"encoding": given.pop("encoding"), **given.pop("model", {})}
+    problems = []
+    for key in list(given):
+        if key in model_keys:
+            model[key] = given.pop(key)
+        elif key in _FROM_TASK or key == "position":
+            problems.append(f"{key} is decided by the task {task.name}")
+        elif key not in run_keys | extras:
+            problems.append(f"unknown key {key}: {nearest(key, run_keys | model_keys | extras)}")
+    problems += [f"{key} is decided by the task {task.name}" for key in model if key in _FROM_TASK]
+    if problems:
+        raise InputError("; ".join(problems))
+    preset = given.pop("preset", "classic")
+    if preset not in PRESETS:
+        raise InputError(f"unknown preset {preset!r}: {nearest(str(preset), PRESETS)}")
+    lengths = _lengths(task, given)
+    budget = _budget(task, given)
+    limit = _position_limit(task, given, lengths)
+    # Under drawn coverage, every id below the limit is trained.
+    trained = limit or task.width(max(lengths["train_lengths"]))
+    fixed = dict(
+        vocabulary=task.vocabulary, classes=task.classes, causal=task.form == "causal", axes=task.axes,
+        readout=task.readout, tied=False,
+        length=trained if task.axes == 1 else limit or max(task.sides(max(lengths["train_lengths"]))),
+    )  # fmt: skip
+    made = build(ModelConfig, PRESETS[preset], model, fixed)
+    make_encodings(made)  # refuses unknown names and parameters now, not when the run starts
+    config = build(RunConfig, given, lengths, budget, {"task": text, "model": made, "position_limit": limit})
+    _check(config)
+    return config
+
+
+def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    train = _tuple(given.pop("train_lengths", task.train_lengths), "train_lengths")
+    if len(train) == 1:
+        train = (train[0], train[0])
+    if len(train) != 2 or train[0] > train[1]:
+        raise InputError(f"train_lengths must be one length or a range [shortest,longest], got {list(train)}")
+    low, high = train
+    inside = _tuple(given.pop("test_lengths", (high,)), "test_lengths")
+    outside = given.pop("ood_lengths", None)
+    outside = (
+        tuple(n for n in task.evaluation_lengths if n > high) if outside is None else _tuple(outside, "ood_lengths")
+    )
+    for length in (*train, *inside, *outside):
+        task.check_length(length)
+    for length in inside:
+        if not low <= length <= high:
+            raise InputError(
+                f"test length {length} lies outside the training lengths {low} to {high}: it is no test in distribution"
+            )
+    for length in outside:
+        if length <= high:
+            raise InputError(f"ood length {length} is not out of distribution: training goes up to length {high}")
+    if not inside:
+        raise InputError("test_lengths is empty: name at least one length in distribution")
+    return dict(train_lengths=train, test_lengths=tuple(sorted(set(inside))), ood_lengths=tuple(sorted(set(outside))))
+
+
+def _budget(task: Task, given: dict[str, Any]) -> dict[str, Any]:
+    """Steps; or a fixed dataset and epochs, which come to steps."""
+    dataset = given.pop("dataset", task.dataset)
+    steps, epochs, batch = given.pop("steps", None), given.pop("epochs", None), given.get("batch", RunConfig.batch)
+    for name, value in (("dataset", dataset), ("steps", steps), ("epochs", epochs), ("batch", batch)):
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+            raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if steps is not None and epochs is not None:
+        raise InputError(f"give steps or epochs, not both: got steps={steps} and epochs={epochs}")
+    if dataset is None:
+        if epochs is not None:
+            raise InputError(f"{task.name} draws fresh sequences, which have no epochs: give steps, or a dataset size")
+        return {"dataset": None, "steps": steps or 600}
+    return {"dataset": dataset, "steps": steps or (epochs or 20) * math.ceil(dataset / batch)}
+
+
+def _position_limit(task: Task, given: dict[str, Any], lengths: dict[str, tuple[int, ...]]) -> int:
+    limit, coverage = given.pop("position_limit", None), given.get("coverage", "plain")
+    if coverage == "plain":
+        if limit:
+            raise InputError("position_limit is read by coverage=offset and coverage=randomized, but coverage is plain")
+        return 0
+    longest = max(max(task.sides(n)) for n in (*lengths["train_lengths"], *lengths["ood_lengths"]))
+    if limit is None:
+        return longest
+    if not isinstance(limit, int) or limit < longest:
+        raise InputError(f"position_limit must be at least {longest}, the longest sequence, got {limit}")
+    return limit
+
+
+def _check(config: RunConfig) -> None:
+    problems = [
+        f"{name} must be at least {least:g}, got {value:g}"
+        for name, least in (
+            ("lr", 1e-12),
+            ("weight_decay", 0),
+            ("clip", 0),
+            ("threads", 1),
+            ("coverage_draws", 1),
+            ("evaluation_sequences", 1),
+        )
+        if (value := getattr(config, name)) < least
+    ]
+    problems += [
+        f"{name} must lie in 0 to 1, got {value:g}"
+        for name in ("warmup", "decay")
+        if not 0 <= (value := getattr(config, name)) <= 1
+    ]
+    if len(config.betas) != 2 or not all(0 <= b < 1 for b in config.betas):
+        problems.append(f"betas must be two numbers from 0 to below 1, got {list(config.betas)}")
+    if problems:
+        raise InputError("; ".join(problems))
+
+
+def _tuple(value: Any, name: str) -> tuple[int, ...]:
+    items = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not all(isinstance(item, int) and not isinstance(item, bool) for item in items):
+        raise InputError(f"{name} must be whole numbers, got {value!r}")
+    return items

@@ -1,0 +1,80 @@
+"""Where a run was made, and how this process is set up for it."""
+
+import ctypes
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy
+import torch
+
+from ordinate import __version__
+
+
+def describe() -> dict[str, Any]:
+    """Versions and machine, for env.json."""
+    return {
+        "ordinate": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "git": _git(),
+    }
+
+
+@contextmanager
+def prepared(threads: int, device: str) -> Iterator[None]:
+    """Fixed threads, deterministic algorithms, and the caller's own generator state back afterwards.
+
+    On a CPU the order of sums follows from the number of threads, so every algorithm used here is deterministic; on
+    other devices torch is asked for deterministic ones where it has them.
+    """
+    before, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    keep_memory()
+    with torch.random.fork_rng():
+        torch.set_num_threads(threads)
+        if device != "cpu":
+            torch.use_deterministic_algorithms(True, warn_only=True)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+            torch.use_deterministic_algorithms(strict)
+
+
+@cache
+def keep_memory() -> None:
+    """Let glibc keep what is freed: a step would otherwise ask the kernel for about a thousand pages again."""
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
+        libc.mallopt(-1, 1 << 30)  # M_TRIM_THRESHOLD
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+        return names[0]
+    except (OSError, IndexError):
+        return platform.processor()
+
+
+def _git() -> str | None:
+    """The commit that the program was run from, if it is a checkout."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    try:
+        done = subprocess.run(
+            ["git", "-C", here, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,89 @@
+"""Scoring a model on frozen sets, length by length."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from ordinate.core.errors import InputError
+from ordinate.core.positions import draw
+from ordinate.core.seeds import generator
+from ordinate.core.task import UNSCORED, Batch, Task
+from ordinate.model import Transformer
+from ordinate.model.transformer import distinct
+from ordinate.training.config import RunConfig
+from ordinate.training.data import EvaluationSet
+
+TOKENS = 4096  # per forward pass: larger ones leave the cache, smaller ones leave the cores idle
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What one set says, by name: loss, accuracy per token, exact per sequence, and the same for the task's groups."""
+
+    values: dict[str, float]
+
+    def of(self, task: Task) -> float:
+        """The score that the task goes by."""
+        return self.values[task.metric]
+
+
+def reach(model: Transformer) -> int:
+    """The first position that some encoding of the model cannot take."""
+    return min(part.limit for part in distinct(model.per_layer))
+
+
+def evaluate(model: Transformer, task: Task, config: RunConfig, chosen: EvaluationSet) -> Scores | None:
+    """Scores on one set, or None if the encoding declares that it cannot go there."""
+    if model.training:
+        raise InputError("evaluation wants a model in evaluation mode: call model.eval()")
+    if max(task.sides(chosen.length)) > reach(model):
+        return None
+    if config.coverage != "randomized":
+        return Scores(_score(model, task, chosen.batch))
+    # Drawn positions: the mean over several draws, and their spread.
+    found = []
+    for number in range(config.coverage_draws):
+        source = generator(0, "evaluation positions", chosen.split, chosen.length, number)
+        drawn = draw("randomized", sides=task.sides(chosen.length), limit=config.position_limit, generator=source)
+        found.append(_score(model, task, Batch(chosen.batch.tokens, chosen.batch.targets, drawn)))
+    values = {name: sum(f[name] for f in found) / len(found) for name in found[0]}
+    spread = torch.tensor([f[task.metric] for f in found]).std(correction=0).item()
+    return Scores(values | {"draws_std": spread})
+
+
+@torch.inference_mode()
+def _score(model: Transformer, task: Task, batch: Batch) -> dict[str, float]:
+    """Sums over chunks of a few sequences, in float64: the size of the chunks cannot be seen in the result."""
+    sums: dict[str, tuple[float, int]] = {}
+    device = model.embedding.weight.device
+    rows = max(1, TOKENS // batch.tokens.shape[1])
+    for tokens, targets in zip(torch.split(batch.tokens, rows), torch.split(batch.targets, rows), strict=True):
+        positions = None if batch.positions is None else batch.positions.to(device)
+        logits = model(tokens.to(device), positions=positions).float().cpu()
+        loss = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=UNSCORED, reduction="none")
+        right, groups = correct(logits, targets), task.groups(tokens, targets)
+        first = next(iter(groups))
+        for name, mask in groups.items():
+            tail = "" if name == first else f"_{name}"
+            flat = mask.flatten()
+            _add(sums, f"loss{tail}", loss[flat])
+            _add(sums, f"accuracy{tail}", right[mask])
+        scored = groups[first]
+        _add(sums, "exact", (right | ~scored).view(len(tokens), -1).all(dim=1))
+    return {name: total / count for name, (total, count) in sums.items() if count}
+
+
+def _add(sums: dict[str, tuple[float, int]], name: str, values: Tensor) -> None:
+    total, count = sums.get(name, (0.0, 0))
+    sums[name] = (total + values.double().sum().item(), count + values.numel())
+
+
+def correct(logits: Float[Tensor, "*asked classes"], targets: Tensor) -> Bool[Tensor, "*asked"]:
+    """Whether the target alone has the largest logit: a tie is an error, and so is a NaN."""
+    if logits.shape[-1] == 1:
+        return targets == 0
+    best = logits.topk(2, dim=-1)
+    return (best.indices[..., 0] == targets) & (best.values[..., 0] > best.values[..., 1])

@@ -1,0 +1,103 @@
+"""What a finished run says: scores against their floor, gaps, the gate, and a word."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from safetensors.torch import save
+
+from ordinate.core.task import Task
+from ordinate.model import Transformer, record
+from ordinate.statistics.baselines import baselines
+from ordinate.statistics.verdict import Score, normalised, word
+from ordinate.store import Run, Store
+from ordinate.store.files import Record, write_atomic
+from ordinate.training.config import RunConfig
+from ordinate.training.data import EvaluationSet
+from ordinate.training.evaluate import reach
+
+EXAMPLES = 2  # whose attention is kept
+LONGEST_MAP = 256
+
+
+def summarise(
+    config: RunConfig, store: Store, task: Task, sets: list[EvaluationSet], records: list[Record], journal: list[Record]
+) -> dict[str, Any]:
+    """One row per evaluated set, the verdict, and the learning curve, as plain data."""
+    values = {(r["split"], r["length"], r["metric"]): r["value"] for r in records}
+    rows = [_row(config, store, task, chosen, values) for chosen in sets]
+    inside = next(row for row in rows if row["split"] == "id" and row["length"] == max(config.test_lengths))
+    diverged = not any(row["split"] == "id" and row["score"] is not None for row in rows)
+    fitted = None
+    if task.metric != "loss":
+        fitted = not diverged and inside["score"] >= task.bar
+        for row in rows:
+            outside = _against(row, config) if row["split"] in ("ood", "shift") else None
+            start = inside if outside is not None else row
+            row["verdict"] = word(task.bar, _against(start, config), outside, diverged=diverged)
+            row["normalised"] = None if row["score"] is None else normalised(row["score"], row["chance"])
+    for row in rows:
+        if row["split"] in ("ood", "shift") and row["loss"] is not None:
+            row["gap_loss"] = row["loss"] - inside["loss"]
+            row["gap_accuracy"] = inside["accuracy"] - row["accuracy"]
+    curve = [r for r in journal if r["split"] == "valid" and r["metric"] == task.metric]
+    return {
+        "task": config.task,
+        "metric": task.metric,
+        "direction": task.direction,
+        "bar": None if task.metric == "loss" else task.bar,
+        "fitted": fitted,
+        "evaluation": rows,
+        "learning_speed": _speed(task, curve),
+        "records": [r for r in journal if r["metric"] != "tokens_per_second"] + records,
+    }
+
+
+def _row(
+    config: RunConfig, store: Store, task: Task, chosen: EvaluationSet, values: dict[tuple[str, int, str], float]
+) -> dict[str, Any]:
+    kind = "shift" if chosen.split == "shift" else "id"
+    key = hashlib.sha256(json.dumps([1, config.task, chosen.length, kind]).encode()).hexdigest()[:12]
+    known = store.remember("baselines", key, lambda: asdict(baselines(task, chosen.length, kind)))
+    found = {name: values.get((chosen.split, chosen.length, name)) for name in ("loss", "accuracy", "exact")}
+    more = {
+        metric: value
+        for (split, length, metric), value in values.items()
+        if (split, length) == (chosen.split, chosen.length) and metric not in found
+    }
+    return {
+        "split": chosen.split, "length": chosen.length, "sequences": len(chosen.batch.tokens), "hash": chosen.hash,
+        "score": found[task.metric], **found, **known, "groups": more,
+    }  # fmt: skip
+
+
+def _against(row: dict[str, Any], config: RunConfig) -> Score:
+    return Score(row["score"], row["floor"], config.evaluation_sequences)
+
+
+def _speed(task: Task, curve: list[Record]) -> int | None:
+    """The first of the ten checkpoints at the bar, counted from 1; None if there is none."""
+    for number, point in enumerate(curve, start=1):
+        if task.metric != "loss" and point["value"] is not None and point["value"] >= task.bar:
+            return number
+    return None
+
+
+def keep_artefacts(run: Run, model: Transformer, config: RunConfig, task: Task, sets: list[EvaluationSet]) -> None:
+    """The weights, and attention maps of a few fixed examples."""
+    write_atomic(
+        run.folder / "model.safetensors", save({k: v.cpu().contiguous() for k, v in model.state_dict().items()})
+    )
+    chosen = next(s for s in sets if s.split == "id")
+    batch = chosen.batch
+    if batch.tokens.shape[1] > LONGEST_MAP or max(task.sides(chosen.length)) > reach(model):
+        return
+    device = model.embedding.weight.device
+    positions = None if batch.positions is None else batch.positions.to(device)
+    with torch.inference_mode(), record(model) as seen:
+        model(batch.tokens[:EXAMPLES].to(device), positions=positions)
+    maps = {f"layer_{i}": w.float().cpu().contiguous() for i, w in enumerate(seen.weights)}
+    maps |= {"tokens": batch.tokens[:EXAMPLES].contiguous(), "targets": batch.targets[:EXAMPLES].contiguous()}
+    write_atomic(run.folder / "attention.safetensors", save(maps, {"kernels": ",".join(seen.kernels)}))
