@@ -14,7 +14,9 @@ $(READY): pyproject.toml constraints.txt requirements-oracles.txt
 	touch $(READY)
 
 demo: install
-	$(BIN)/python examples/demo.py
+	$(BIN)/ordinate train k_back --encoding rope
+	$(BIN)/ordinate train k_back --encoding sinusoidal
+	$(BIN)/ordinate status
 
 # Two pytest workers with one torch thread each use two cores better than one with two.
 test: install

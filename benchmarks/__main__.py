@@ -13,7 +13,7 @@ from rich.table import Table
 
 from benchmarks.measure import Row
 
-PARTS = ("step", "decode", "memory")
+PARTS = ("step", "training", "decode", "memory")
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ def show(console: Console, title: str, rows: list[Row]) -> None:
     for column in ("what", "against", "ratio", "spread", "required", "goal", ""):
         table.add_column(column)
     for row in rows:
-        spread = f"{row.low:.2f} to {row.high:.2f}"
-        table.add_row(row.what, row.against, f"{row.ratio:.2f}", spread, row.required, row.goal, row.verdict)
+        spread = f"{row.low:.3g} to {row.high:.3g}" if row.high > row.low else ""
+        table.add_row(row.what, row.against, f"{row.ratio:.3g}", spread, row.required, row.goal, row.verdict)
     console.print(table)
 
 

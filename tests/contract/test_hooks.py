@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ordinate import Encoding, Pair, Place
+from ordinate import Bound, Encoding, Pair, Place, attend
 
 from .cases import LENGTH, NAMES, Case, close
 
@@ -12,7 +12,9 @@ pytestmark = pytest.mark.parametrize("name", NAMES)
 
 def parts(name: str) -> list[tuple[Encoding, Place]]:
     case = Case(name)
-    place = Place(case.positions(LENGTH)[None], segments=torch.arange(LENGTH)[None] % 2, consecutive=case.axes == 1)
+    place = Place(
+        case.positions(LENGTH)[None], segments=torch.arange(LENGTH)[None] % 2, first=0 if case.axes == 1 else None
+    )
     return [(part, place) for part in case.parts]
 
 
@@ -55,12 +57,36 @@ def test_unsided_rotations_treat_queries_and_keys_alike(name: str) -> None:
 
 def test_a_bias_by_gap_is_the_dense_bias(name: str) -> None:
     for part, place in parts(name):
-        pair = Pair.of(Place(place.positions, place.segments, consecutive=False))
+        pair = Pair.of(Place(place.positions, place.segments))
         whole = part.bias(Pair.of(place))
         if whole is None:
             assert part.bias(pair) is None
         else:
             close(whole.expand(1, 4, LENGTH, LENGTH), part.bias(pair).expand(1, 4, LENGTH, LENGTH))
+
+
+def test_content_is_read_in_float32_whatever_the_precision(name: str) -> None:
+    generator = torch.Generator().manual_seed(2)
+    for part, place in parts(name):
+        if part.content:
+            q, k, v = torch.randn(3, 2, 4, LENGTH, 8, generator=generator).bfloat16()
+            bound = Bound(part, Pair.of(place))
+            low, full = attend(q, k, v, bound), attend(q.float(), k.float(), v.float(), bound)
+            assert torch.equal(low, full.bfloat16())
+
+
+def test_what_clips_treats_far_and_farther_alike(name: str) -> None:
+    for part, _ in parts(name):
+        if part.past != "clips":
+            continue
+        found = []
+        for far in (10_000, 20_000):
+            keys = Place(torch.tensor([0, far]).view(1, 2, 1))
+            pair = part.placed(Pair(keys.rows(1, 2), keys))
+            x, q, k = torch.zeros(1, 2, 32), torch.ones(1, 4, 1, 8), torch.ones(1, 4, 2, 8)
+            bias = part.bias(pair)
+            found.append((part.embed(x, pair.k), 0 if bias is None else bias, part.score(q @ k.mT, q, k, pair)))
+        assert all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(*found, strict=True))
 
 
 def test_it_explains_itself(name: str) -> None:

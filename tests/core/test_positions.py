@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ordinate import InputError, ModelConfig, Transformer
 from ordinate.core.place import LARGEST_POSITION, Pair, Place
-from ordinate.core.positions import draw, past_padding, within_documents
+from ordinate.core.positions import counted, draw
 from ordinate.core.seeds import generator, seed_of
 
 
@@ -51,11 +51,14 @@ def test_named_streams_are_their_own() -> None:
     assert seed_of(1, "1/2") != seed_of(1, "1", "3")
 
 
-def test_documents_restart_and_padding_does_not_count() -> None:
-    documents = torch.tensor([[7, 7, 7, 2, 2, 7]])
-    assert within_documents(documents)[0, :, 0].tolist() == [0, 1, 2, 0, 1, 0]
+def test_positions_count_real_tokens_and_restart_with_documents() -> None:
+    real = torch.ones(1, 6, dtype=torch.bool)
+    assert counted(real, torch.tensor([[7, 7, 7, 2, 2, 7]]))[0, :, 0].tolist() == [0, 1, 2, 0, 1, 0]
     keep = torch.tensor([[False, False, True, True], [True, True, True, True]])
-    assert past_padding(keep)[..., 0].tolist() == [[0, 0, 0, 1], [0, 1, 2, 3]]
+    assert counted(keep)[..., 0].tolist() == [[0, 0, 0, 1], [0, 1, 2, 3]]
+    assert counted(keep, before=torch.tensor([[0], [5]]))[..., 0].tolist() == [[0, 0, 0, 1], [5, 6, 7, 8]]
+    mixed = torch.tensor([[0, 0, 1, 1, 0, 1, 1]]).bool()
+    assert counted(mixed, torch.tensor([[0, 0, 0, 0, 1, 1, 1]]))[0, :, 0].tolist() == [0, 0, 0, 1, 0, 0, 1]
 
 
 def test_visibility_is_causal_documents_and_padding_together() -> None:
@@ -85,4 +88,4 @@ def test_visibility_is_causal_documents_and_padding_together() -> None:
 def test_wrong_positions_are_refused_at_the_edge(positions: torch.Tensor, words: str) -> None:
     model = Transformer(ModelConfig(vocabulary=5, encoding="rope", dim=16, heads=2))
     with pytest.raises(InputError, match=words):
-        model.place(torch.zeros(2, 4, dtype=torch.long), positions)
+        model(torch.zeros(2, 4, dtype=torch.long), positions=positions)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from ordinate import Bound, Pair, Place, attend, encodings
+from ordinate import Bound, InputError, Pair, Place, attend, encodings
 from ordinate.model import attention
 
 LENGTH = 300
@@ -65,6 +65,48 @@ def test_the_gap_path_refuses_scattered_positions() -> None:
     q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match="needs consecutive positions"):
         attend(q, q, q, bound, "gap")
+
+
+@pytest.mark.parametrize(
+    ("name", "heads", "causal", "queries", "words"),
+    [
+        ("alibi", 1, True, 6, "alibi was made for 1 heads, but the queries have 4"),
+        ("t5", 4, False, 6, "t5 was made for bidirectional attention, but the pair is causal"),
+        ("rope", 4, True, 5, "5 queries and 5 keys do not fit a pair of 6 and 6"),
+    ],
+)
+def test_what_was_made_for_something_else_is_refused(
+    name: str, heads: int, causal: bool, queries: int, words: str
+) -> None:
+    encoding = encodings.create(name, dim=32, heads=heads, length=8, causal=causal)
+    q = torch.randn(1, 4, queries, 8)
+    with pytest.raises(InputError, match=words):
+        attend(q, q, q, Bound(encoding, Pair.of(Place.range(6))))
+
+
+def test_queries_of_a_pair_are_the_last_keys_unless_told_otherwise() -> None:
+    encoding = encodings.create("alibi", dim=8, heads=2, length=8)
+    last = Pair(Place.range(1, start=9), Place.range(10))
+    scattered = Pair(Place(torch.tensor([9]).view(1, 1, 1)), Place(torch.arange(10).view(1, 10, 1)))
+    assert last.consecutive and last.all_visible
+    assert torch.equal(encoding.bias(last), encoding.bias(scattered))
+    apart = Pair(Place.range(4, start=100), Place.range(4), causal=False)
+    assert not apart.consecutive
+    assert apart.gap()[0, 0].tolist() == [100, 99, 98, 97]
+    with pytest.raises(InputError, match="4 queries do not fit into 3 keys"):
+        Pair(Place.range(4), Place.range(3))
+
+
+def test_cope_counts_exactly_over_long_sequences() -> None:
+    """Against double precision, where summing the other way round would cancel."""
+    from ordinate.encodings.cope import _Count
+
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(1, 1, 4, 4000, generator=generator, dtype=torch.double) - 4
+    by_position = torch.randn(1, 1, 4, 64, generator=generator, dtype=torch.double)
+    visible = torch.ones(4, 4000, dtype=torch.bool)
+    exact = _Count.apply(scores, by_position, visible)
+    assert (_Count.apply(scores.float(), by_position.float(), visible) - exact).abs().max() < 1e-3
 
 
 def test_cope_gradients_are_those_of_autograd() -> None:

@@ -1,10 +1,14 @@
 """The transformer around the encodings."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch.testing import assert_close
 
-from ordinate import InputError, ModelConfig, Transformer, combine, encodings, generate, preset
+from ordinate import InputError, ModelConfig, Transformer, combine, encodings, generate, preset, record
+from ordinate.core.config import digest
 from ordinate.model import pick_device
 
 TOKENS = torch.randint(0, 11, (3, 14), generator=torch.Generator().manual_seed(0))
@@ -151,6 +155,29 @@ def test_generation_with_left_padding_equals_generation_without() -> None:
         (lambda: preset("moden", encoding="rope"), "did you mean modern"),
         (lambda: Transformer(small().config, [encodings.create("alibi", dim=32, heads=2, length=16)] * 2),
          "alibi was made for heads 2, but the model has heads 4"),
+        (lambda: small(("rope", "none", "alibi")), "3 encodings for 2 layers"),
+        (lambda: small("rope(base=3,base=4)"), "gives a parameter twice"),
+        (lambda: small("rope+rope"), "names the same thing twice"),
+        (lambda: small(readout="first", classes=2), "first token sees nothing else"),
+        (lambda: small()(TOKENS[0]), "tokens need shape"),
+        (lambda: small()(TOKENS[:0]), "at least one token"),
+        (lambda: small()(TOKENS + 5), "tokens must lie in 0 to 10, found"),
+        (lambda: small()(TOKENS, keep=TOKENS), "keep must be true or 1"),
+        (lambda: small()(TOKENS, keep=TOKENS * 0), "whole sequence as padding"),
+        (lambda: small()(TOKENS, keep=TOKENS[0] > 0), "keep have shape"),
+        (lambda: small()(TOKENS, documents=TOKENS[:, :3]), "documents have shape"),
+        (lambda: small("learned", length=14, causal=False, readout="readout")(TOKENS), "for the read-out"),
+        (lambda: small("learned", length=10)(TOKENS, keep=TOKENS >= 0), "position 13 is out of range"),
+        (lambda: small()(TOKENS, cache=small().cache(2, 20)), "made for 2 sequences, got 3"),
+        (lambda: generate(small(), TOKENS, 3, keep=torch.arange(14)[None].expand(3, -1) < 9), "padded on the left"),
+        (lambda: generate(small(), TOKENS, 3, top_k=2), "temperature 0 is greedy"),
+        (lambda: generate(small(), TOKENS, 3, temperature=float("nan")), "must be finite"),
+        (lambda: generate(small(classes=20), TOKENS, 3), "more than its 11 tokens"),
+        (lambda: Transformer(small().config, [encodings.create("shaw", dim=32, heads=4, length=16)] * 2),
+         "its own object"),
+        (lambda: combine(encodings.create("rope", dim=32, heads=4, length=9), encodings.create("alibi", dim=8, heads=2,
+         length=9)), "different models"),
+        (lambda: small("rope(fraction=0.9)"), "leaves 7 channels"),
         (lambda: pick_device("cuda"), "this machine has none"),
         (lambda: pick_device("gpu"), "unknown device"),
     ],
@@ -158,6 +185,105 @@ def test_generation_with_left_padding_equals_generation_without() -> None:
 def test_bad_input_is_one_clear_sentence(call: object, words: str) -> None:
     with pytest.raises(InputError, match=words):
         call()  # type: ignore[operator]
+
+
+def test_a_cache_with_explicit_positions_wants_them_for_all_tokens() -> None:
+    model = small("rope")
+    cache = model.cache(3, 14)
+    model(TOKENS[:, :6], positions=torch.arange(6) + 2, cache=cache)
+    with pytest.raises(InputError, match="pass positions for the new ones too"):
+        model(TOKENS[:, 6:], cache=cache)
+    rest = model(TOKENS[:, 6:], positions=torch.arange(6, 14) + 2, cache=cache)
+    assert_close(rest, model(TOKENS, positions=torch.arange(14) + 2)[:, 6:], atol=1e-5, rtol=1e-5)
+
+
+def test_a_refused_call_leaves_the_cache_as_it_was() -> None:
+    model, segments = small("segment+alibi"), TOKENS % 2
+    cache = model.cache(3, 14)
+    model(TOKENS[:, :6], segments=segments[:, :6], cache=cache)
+    with pytest.raises(InputError, match="pass segments"):
+        model(TOKENS[:, 6:], cache=cache)
+    rest = model(TOKENS[:, 6:], segments=segments[:, 6:], cache=cache)
+    assert_close(rest, model(TOKENS, segments=segments)[:, 6:], atol=1e-5, rtol=1e-5)
+
+
+def test_replaced_modules_and_hooks_are_used_in_generation() -> None:
+    for change in ("norm", "hook", "linear"):
+        model = small("rope")
+        if change == "norm":
+            model.norm = torch.nn.Sequential(model.norm, torch.nn.Tanh())
+        elif change == "hook":
+            model.blocks[0].wide.register_forward_hook(lambda module, inputs, output: output * 3)
+        else:
+            model.blocks[1].narrow = torch.nn.Sequential(model.blocks[1].narrow, torch.nn.Tanh())
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.add_(torch.randn_like(weight) * 0.2)
+        grown = generate(model, TOKENS[:, :4], 10)
+        assert torch.equal(grown[:, 4:], model(grown)[:, 3:-1].argmax(dim=-1)), change
+
+
+def test_autocast_keeps_the_residual_stream_in_float32() -> None:
+    for bias in (True, False):
+        model, kinds = small("rope", bias=bias), []
+        model.blocks[0].register_forward_hook(lambda m, i, output, kinds=kinds: kinds.append(output.dtype))
+        with torch.autocast("cpu", torch.bfloat16):
+            model(TOKENS)
+        assert kinds == [torch.float32]
+
+
+def test_records_nest() -> None:
+    model = small("rope")
+    with record(model) as outer:
+        with record(model) as inner:
+            model(TOKENS)
+        model(TOKENS)
+    assert (len(outer.weights), len(inner.weights)) == (4, 2)
+
+
+def test_spellings_of_one_encoding_are_one_configuration() -> None:
+    plain = small("rope", dropout=0).config
+    for spelling in ("rope(base=10000)", ("rope",), ("rope", "rope(factor=1)"), " rope "):
+        assert digest(small(spelling, dropout=0.0).config) == digest(plain)
+    assert digest(small("rope(base=500000)").config) != digest(plain)
+
+
+def test_a_part_starts_the_same_wherever_it_stands() -> None:
+    alone, beside = small("t5"), small("segment+t5")
+    made = encodings.create("t5", dim=32, heads=4, length=16)
+    assert torch.equal(alone.encodings[0].table, beside.encodings[1].table)
+    assert torch.equal(alone.encodings[0].table, made.table)
+
+
+def test_shapes_flow_on_the_meta_device() -> None:
+    with torch.device("meta"):
+        model = small("segment+learned")
+        x = torch.zeros(2, 9, dtype=torch.long)
+        assert model(x, segments=x, positions=torch.zeros(9, dtype=torch.long)).shape == (2, 9, 11)
+
+
+def test_a_configuration_made_by_hand_is_as_strict_as_any() -> None:
+    """In a process without the tests' own type checks, as a user has it."""
+    code = """
+import torch
+from ordinate import InputError, ModelConfig, Place
+settings = dict(norm="LayerNorm", dim="wide", causal="no", readout="cls", dropout="x", encoding=5)
+for key, wrong in settings.items():
+    try:
+        ModelConfig(**({"vocabulary": 4, "encoding": "none"} | {key: wrong}))
+    except InputError as error:
+        print(error)
+try:
+    Place(torch.arange(3))
+except InputError as error:
+    print(error)
+assert ModelConfig(vocabulary=4, encoding="none", dim=64.0, dropout=0).dim == 64
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = ("norm", "dim", "causal", "readout", "dropout", "encoding")
+    words = (*(f"{name} must be" for name in names), "positions of shape")
+    for line, word in zip(done.stdout.splitlines(), words, strict=True):
+        assert word in line
 
 
 def test_the_best_device_is_found() -> None:

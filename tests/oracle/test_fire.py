@@ -19,8 +19,7 @@ def network(encoding: Encoding, ratio: float) -> list[float]:
     """The two-layer network at one number, for every head."""
     inner = zip(encoding.inner[:, 0].tolist(), encoding.inner_bias.tolist(), strict=True)
     hidden = [max(0.0, w * ratio + b) for w, b in inner]
-    outer = zip(encoding.outer.tolist(), encoding.outer_bias.tolist(), strict=True)
-    return [sum(w * h for w, h in zip(row, hidden, strict=True)) + b for row, b in outer]
+    return [sum(w * h for w, h in zip(row, hidden, strict=True)) for row in encoding.outer.tolist()]
 
 
 @compare

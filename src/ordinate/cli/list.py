@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
@@ -20,19 +21,34 @@ def run(
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
     """List the encodings or the tasks there are."""
+    from ordinate import encodings, tasks
+    from ordinate.core.errors import InputError
+
+    source, row = (encodings, _encoding) if kind is Kind.encodings else (tasks, _task)
+    found, broken = [], []
+    for name in source.names():
+        try:
+            found.append(source.describe(name))
+        except InputError as error:  # a plug-in that is not right must not hide the others
+            broken.append(str(error))
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        _table(found, row)
+    for problem in broken:
+        print(f"ordinate: {problem}", file=sys.stderr)
+    if broken:
+        raise typer.Exit(1)
+
+
+def _table(found: list[dict[str, Any]], row: Callable[[dict[str, Any]], dict[str, str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ordinate import encodings, tasks
-
-    source, row = (encodings, _encoding) if kind is Kind.encodings else (tasks, _task)
-    found = [source.describe(name) for name in source.names()]
-    if as_json:
-        print(json.dumps(found, indent=1))
-        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in row(found[0]):
-        table.add_column(column, no_wrap=column != "example")
+        whole = max(len(item["name"]) for item in found) if column == next(iter(row(found[0]))) else None
+        table.add_column(column, no_wrap=column != "example", min_width=whole)
     for item in found:
         table.add_row(*row(item).values())
     Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False).print(table)

@@ -93,6 +93,7 @@ def _parameters(console: "Console", parameters: list[dict[str, Any]]) -> None:
 def _plot(console: "Console", encoding: "Encoding") -> None:
     """How strongly a query favours a key of equal content, by distance."""
     lines = _profiles(encoding)
+    blocks = " ▁▂▃▄▅▆▇█" if console.encoding.lower().startswith("utf") else " ...::::#"
     for title, values in lines:
         low, high = min(values), max(values)
         if high - low < 1e-9:
@@ -100,7 +101,7 @@ def _plot(console: "Console", encoding: "Encoding") -> None:
         console.print(f"{title}  (left: the token itself, right: {DISTANCES - 1} back)")
         levels = [(value - low) / (high - low) * (HEIGHT * 8 - 1) + 1 for value in values]
         for row in reversed(range(HEIGHT)):
-            cells = (" ▁▂▃▄▅▆▇█"[max(0, min(8, int(level - row * 8)))] for level in levels)
+            cells = (blocks[max(0, min(8, int(level - row * 8)))] for level in levels)
             edge = f"{high:9.3g} " if row == HEIGHT - 1 else f"{low:9.3g} " if row == 0 else " " * 10
             console.print(edge + "".join(cells), style="cyan", no_wrap=True)
         console.print()
@@ -115,12 +116,8 @@ def _profiles(encoding: "Encoding") -> list[tuple[str, list[float]]]:
 
     axes, width = encoding.shape.axes, encoding.shape.head_dim
     step = torch.arange(DISTANCES)[None, :, None]
-    place = Place(
-        torch.cat((step, *[torch.zeros_like(step)] * (axes - 1)), dim=-1),
-        torch.zeros(1, DISTANCES, dtype=torch.long),
-        None,
-        axes == 1,
-    )
+    rows = torch.cat((step, *[torch.zeros_like(step)] * (axes - 1)), dim=-1)
+    place = Place(rows, torch.zeros(1, DISTANCES, dtype=torch.long), first=0 if axes == 1 else None)
     last, found = DISTANCES - 1, []
     with torch.no_grad():
         added = encoding.embed(torch.zeros(1, DISTANCES, encoding.shape.dim), place)[0]

@@ -75,7 +75,7 @@ class _Display:
             TextColumn("{task.fields[now]}"),
         )
         self.bar = Bar(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
-        self.line = self.bar.add_task(f"{config.task} · {config.model.encoding}", total=config.steps, now="")
+        self.line = self.bar.add_task(f"{config.task} with {config.model.encoding}", total=config.steps, now="")
 
     def __enter__(self) -> "_Display":
         self.bar.start()

@@ -32,7 +32,11 @@ def parse_choice(text: str) -> tuple[Choice, ...]:
                 raise InputError(f"cannot read {item.strip()!r} in encoding {text!r}: write key=value")
             if item.strip():
                 pairs.append((key.strip(), parse_value(value)))
+        if len(dict(pairs)) < len(pairs):
+            raise InputError(f"encoding {text!r} gives a parameter twice")
         found.append(Choice(match[1], tuple(sorted(pairs))))
+    if len(set(found)) < len(found):
+        raise InputError(f"encoding {text!r} names the same thing twice")
     return tuple(found)
 
 

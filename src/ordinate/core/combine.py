@@ -95,7 +95,12 @@ class Combined(Encoding):
 
 def combine(*members: Encoding) -> Encoding:
     """One encoding out of several. A single one stays as it is."""
+    if not members or not all(isinstance(member, Encoding) for member in members):
+        raise InputError("combine takes encodings, at least one: make them with encodings.create")
     flat = [part for member in members for part in member.parts()]
-    if not flat:
-        raise InputError("combine needs at least one encoding")
+    for part in flat:
+        if part.shape != flat[0].shape:
+            raise InputError(f"{flat[0].name} and {part.name} were made for different models and cannot be combined")
+    if len({id(part) for part in flat}) < len(flat):
+        raise InputError("an encoding cannot be combined with itself")
     return flat[0] if len(flat) == 1 else Combined(flat)

@@ -27,7 +27,7 @@ def build(cls: type[C], *layers: Mapping[str, Any]) -> C:
             problems.append(f"unknown key {key}: {nearest(key, known)}")
             continue
         try:
-            values[key] = _value(hints[key], key, value, cls.__name__)
+            values[key] = _value(hints[key], key, value)
         except InputError as error:
             problems.append(str(error))
     required = [
@@ -39,14 +39,28 @@ def build(cls: type[C], *layers: Mapping[str, Any]) -> C:
     return cls(**values)
 
 
-def _value(declared: Any, key: str, value: Any, owner: str) -> Any:
+def settle(config: Any) -> list[str]:
+    """Bring the fields of a frozen configuration to their declared types; tells what cannot be brought there.
+
+    Called from `__post_init__`, so that a configuration made by hand is as strict as one read from a file.
+    """
+    hints, problems = get_type_hints(type(config)), []
+    for field in dataclasses.fields(config):
+        try:
+            object.__setattr__(config, field.name, _value(hints[field.name], field.name, getattr(config, field.name)))
+        except InputError as error:
+            problems.append(str(error))
+    return problems
+
+
+def _value(declared: Any, key: str, value: Any) -> Any:
     if dataclasses.is_dataclass(declared) and isinstance(declared, type):
         return value if isinstance(value, declared) else build(declared, value)
     if get_origin(declared) is dict:
         if not isinstance(value, Mapping):
             raise InputError(f"{key} must be a table of keys and values, got {value!r}")
         return dict(value)
-    return Parameter(key, declared, None, "", None, None).check(owner, value)
+    return Parameter(key, declared, None, "", None, None).check("", value)
 
 
 def to_dict(config: Any) -> dict[str, Any]:
@@ -79,6 +93,15 @@ def parse_value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def write_value(value: Any) -> str:
+    """What `parse_value` reads back."""
+    if isinstance(value, list | tuple):
+        return f"[{','.join(write_value(item) for item in value)}]"
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    return f"{value:.17g}" if isinstance(value, float) else str(value)
 
 
 def parse_pairs(pairs: list[str]) -> dict[str, Any]:

@@ -81,8 +81,8 @@ class Encoding(nn.Module):
     first paragraph is shown to users.
     """
 
-    family: ClassVar[str]  # added | rotation | bias | content | none
-    formula: ClassVar[str]  # LaTeX
+    family: ClassVar[str] = "other"  # added | rotation | bias | content | none
+    formula: ClassVar[str] = ""  # LaTeX
     paper: ClassVar[Paper | None] = None
 
     def __init__(
@@ -108,7 +108,7 @@ class Encoding(nn.Module):
         pass, each with the reason.
         """
         super().__init__()
-        name = type(self).__module__.rpartition(".")[2]
+        self.name = name = type(self).__module__.rpartition(".")[2]
         if shape.axes not in axes:
             can = " or ".join(map(str, axes))
             raise InputError(f"{name} reads positions with {can} axes, but the model's have {shape.axes}")

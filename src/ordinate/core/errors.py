@@ -11,7 +11,8 @@ class InputError(ValueError):
 def nearest(word: str, known: Iterable[str]) -> str:
     """The end of an error about an unknown word: the closest known ones, or all of them."""
     known = sorted(known)
-    close = get_close_matches(word, known, n=3, cutoff=0.6)
+    lower = {name.lower(): name for name in known}
+    close = [lower[match] for match in get_close_matches(word.lower(), lower, n=3, cutoff=0.6)]
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(known)}" if known else "it takes none"

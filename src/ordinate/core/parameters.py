@@ -55,14 +55,14 @@ class Parameter:
             value = "none" if value is None else value  # written without quotes, `none` was read as nothing
             if value not in self.choices:
                 hint = nearest(str(value), map(str, self.choices))
-                raise InputError(f"{owner} parameter {self.name} must be {self.kind()}, got {value!r}: {hint}")
+                raise InputError(f"{_of(owner, self.name)} must be {self.kind()}, got {value!r}: {hint}")
             return value
         for member in _members(self.type):
             ok, cast = _fits(member, value)
             if ok:
                 self._check_range(owner, cast)
                 return cast
-        raise InputError(f"{owner} parameter {self.name} must be a {self.kind()}, got {value!r}")
+        raise InputError(f"{_of(owner, self.name)} must be a {self.kind()}, got {value!r}")
 
     def _check_range(self, owner: str, value: Any) -> None:
         numbers = value if isinstance(value, tuple) else (value,)
@@ -73,9 +73,11 @@ class Parameter:
             if below or above or not math.isfinite(number):
                 edges = [f"at least {self.low:g}"] if self.low is not None else []
                 edges += [f"at most {self.high:g}"] if self.high is not None else []
-                raise InputError(
-                    f"{owner} parameter {self.name} must be {' and '.join(edges) or 'finite'}, got {number!r}"
-                )
+                raise InputError(f"{_of(owner, self.name)} must be {' and '.join(edges) or 'finite'}, got {number!r}")
+
+
+def _of(owner: str, name: str) -> str:
+    return f"{owner} parameter {name}" if owner else name
 
 
 def parameters(cls: type) -> dict[str, Parameter]:
@@ -89,6 +91,8 @@ def parameters(cls: type) -> dict[str, Parameter]:
         declared, param = hints[name], Param("")
         if get_origin(declared) is Annotated:
             declared, param = get_args(declared)[:2]
+        if item.default is inspect.Parameter.empty:
+            raise InputError(f"parameter {name} of {cls.__name__} has no default: give it one")
         found[name] = Parameter(name, declared, item.default, param.help, param.low, param.high)
     return found
 

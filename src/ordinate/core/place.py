@@ -15,20 +15,24 @@ LARGEST_POSITION = 2**24  # float32 holds every whole number below this; past it
 class Place:
     """Positions, and optionally segments and documents, of the tokens of a batch. A shared row has b = 1.
 
-    `consecutive` promises that the positions are shared by the batch, lie on one axis and rise by exactly one:
+    `first` promises that the positions are shared by the batch, lie on one axis, begin there and rise by exactly one:
     a bias by distance is then the same along every diagonal.
     """
 
     positions: Num[Tensor, "#b n axes"]
     segments: Int[Tensor, "#b n"] | None = None
     documents: Int[Tensor, "#b n"] | None = None
-    consecutive: bool = False
+    first: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.positions.dim() != 3:
+            raise InputError(f"a Place holds positions of shape [b, n, axes], got {tuple(self.positions.shape)}")
 
     @staticmethod
     def range(length: int, *, start: int = 0, device: torch.device | str | None = None) -> "Place":
         """A text of `length` tokens at `start`, `start + 1`, and so on."""
         positions = torch.arange(start, start + length, device=device)
-        return Place(positions.view(1, length, 1), consecutive=True)
+        return Place(positions.view(1, length, 1), first=start)
 
     @property
     def length(self) -> int:
@@ -45,24 +49,32 @@ class Place:
             self.positions[:, part],
             None if self.segments is None else self.segments[:, part],
             None if self.documents is None else self.documents[:, part],
-            self.consecutive,
+            None if self.first is None else self.first + start,
         )
 
     def relabelled(self, positions: Num[Tensor, "#b n axes"]) -> "Place":
         """The same tokens under other positions."""
-        return self if positions is self.positions else replace(self, positions=positions, consecutive=False)
+        return self if positions is self.positions else replace(self, positions=positions, first=None)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Queries against keys. Query number t of the pair is token number `start + t` among the keys."""
+    """Queries against keys. Query number t is token number `start + t` among the keys; by default the last ones."""
 
     q: Place
     k: Place
     causal: bool = True
     keep: Bool[Tensor, "#b k"] | None = None  # False marks padding, which nobody sees
     separate: bool = False  # documents do not see each other
-    start: int = 0
+    start: int = -1
+
+    def __post_init__(self) -> None:
+        if self.start < 0:
+            object.__setattr__(self, "start", self.k.length - self.q.length)
+        if self.start < 0 or self.start + self.q.length > self.k.length:
+            raise InputError(
+                f"{self.q.length} queries do not fit into {self.k.length} keys: queries are among the keys"
+            )
 
     @staticmethod
     def of(place: Place, *, causal: bool = True) -> "Pair":
@@ -72,7 +84,9 @@ class Pair:
     @property
     def consecutive(self) -> bool:
         """Whether gap and visibility depend on the distance of two tokens alone."""
-        return self.q.consecutive and self.k.consecutive and self.keep is None and not self.separate
+        if self.q.first is None or self.k.first is None or self.keep is not None or self.separate:
+            return False
+        return self.q.first - self.k.first == self.start
 
     @property
     def all_visible(self) -> bool:
@@ -113,8 +127,10 @@ class Pair:
         return Pair(self.q.rows(start, stop), self.k.rows(0, end), self.causal, keep, self.separate, self.start + start)
 
 
-def check_positions(positions: Tensor, *, batch: int, length: int, axes: int) -> Num[Tensor, "#b n axes"]:
-    """Positions as given by a caller, checked and brought to [#b, n, axes]. Reads values, so not for compiled code."""
+def check_positions(
+    positions: Tensor, *, batch: int, length: int, axes: int, values: bool = True
+) -> Num[Tensor, "#b n axes"]:
+    """Positions as given by a caller, checked and brought to [#b, n, axes]; `values` says whether they can be read."""
     if not isinstance(positions, Tensor):
         raise InputError(f"positions must be a tensor of whole numbers, got {type(positions).__name__}")
     given = tuple(positions.shape)
@@ -134,10 +150,12 @@ def check_positions(positions: Tensor, *, batch: int, length: int, axes: int) ->
             f"positions have {positions.shape[2]} axes, but the model reads {axes}: set axes in its configuration"
         )
     if positions.is_floating_point():
-        problem = "NaN" if positions.isnan().any() else f"{positions.dtype} values"
+        problem = "NaN" if values and positions.isnan().any() else f"{positions.dtype} values"
         raise InputError(f"positions must be whole numbers (int64), got {problem}: pass positions.long()")
     if positions.dtype not in (torch.int64, torch.int32, torch.int16):
         raise InputError(f"positions must be whole numbers (int64), got {positions.dtype}")
+    if not values:
+        return positions.long()
     smallest, largest = (int(v) for v in positions.aminmax())
     if smallest < 0:
         raise InputError(f"positions must not be negative, found {smallest}")

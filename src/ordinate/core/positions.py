@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError, nearest
@@ -43,15 +43,17 @@ def _axis(coverage: str, side: int, limit: int, generator: torch.Generator, rows
     return ids.sort(dim=1).values
 
 
-def within_documents(documents: Int[Tensor, "b n"]) -> Int[Tensor, "b n 1"]:
-    """Positions that start again at 0 wherever the document changes."""
-    index = torch.arange(documents.shape[1], device=documents.device)
-    first = torch.ones_like(documents, dtype=torch.bool)
-    first[:, 1:] = documents[:, 1:] != documents[:, :-1]
-    begin = torch.where(first, index, 0).cummax(dim=1).values
-    return (index - begin).unsqueeze(-1)
+def counted(
+    keep: Bool[Tensor, "#b n"], documents: Int[Tensor, "#b n"] | None = None, before: int | Int[Tensor, "b 1"] = 0
+) -> Int[Tensor, "b n 1"]:
+    """Positions that count real tokens alone, starting again with each document; `before` came earlier.
 
-
-def past_padding(keep: Tensor) -> Int[Tensor, "b n 1"]:
-    """Positions that count real tokens alone; padding before the first of them stands at 0."""
-    return (keep.long().cumsum(dim=1) - 1).clamp(min=0).unsqueeze(-1)
+    Padding stands where the last real token before it does, or at 0.
+    """
+    count = keep.long().cumsum(dim=1) + before
+    if documents is not None:
+        first = torch.ones_like(documents, dtype=torch.bool)
+        first[:, 1:] = documents[:, 1:] != documents[:, :-1]
+        ahead = (count - keep.long()).expand(len(documents), -1)  # real tokens before this one
+        count = count - torch.where(first, ahead, 0).cummax(dim=1).values
+    return (count - 1).clamp(min=0).unsqueeze(-1)

@@ -6,6 +6,8 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from ordinate.core.choice import Choice
+from ordinate.core.config import write_value
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.parameters import Parameter, checked, parameters
 
@@ -24,9 +26,13 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> type[T]:
         """The class with this name."""
-        if name in self._files():
-            return self._from_module(f"{self.package.__name__}.{name}")
         plugin = self._plugins().get(name)
+        if name in self._files():
+            if plugin is not None:
+                raise InputError(
+                    f"{self.kind} {name!r} is built in, and {plugin.value} has the same name: rename that one"
+                )
+            return self._from_module(f"{self.package.__name__}.{name}")
         if plugin is None:
             raise InputError(f"unknown {self.kind} {name!r}: {nearest(name, self.names())}")
         try:
@@ -49,6 +55,14 @@ class Registry(Generic[T]):
         """Parameters for one of them, in their declared types."""
         return checked(self.get(name), name, given)
 
+    def canonical(self, choice: Choice) -> str:
+        """One text for one meaning: parameters in order and in their types, those at their defaults left out."""
+        known, given = self.parameters(choice.name), self.checked(choice.name, dict(choice.parameters))
+        kept = {name: value for name, value in sorted(given.items()) if value != known[name].default}
+        if not kept:
+            return choice.name
+        return f"{choice.name}({','.join(f'{name}={write_value(value)}' for name, value in kept.items())})"
+
     def _files(self) -> set[str]:
         return {item.name for item in pkgutil.iter_modules(self.package.__path__) if not item.name.startswith("_")}
 
@@ -56,7 +70,10 @@ class Registry(Generic[T]):
         return {point.name: point for point in entry_points(group=self.group)}
 
     def _from_module(self, module_name: str) -> type[T]:
-        module = importlib.import_module(module_name)
+        try:
+            module = importlib.import_module(module_name)
+        except Exception as error:  # a newcomer's file, not yet right
+            raise InputError(f"{module_name} cannot be imported: {type(error).__name__}: {error}") from error
         found = [
             item
             for item in vars(module).values()

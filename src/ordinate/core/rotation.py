@@ -66,10 +66,14 @@ class _Turn(torch.autograd.Function):
     """A rotation whose gradient is the rotation back: autograd alone would keep and add twice as many tensors."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, convention: Convention) -> Tensor:
-        ctx.save_for_backward(cos, sin)
-        ctx.convention, ctx.dtype = convention, x.dtype
+    def forward(x: Tensor, cos: Tensor, sin: Tensor, convention: Convention) -> Tensor:
         return torch.addcmul(x * cos, _partner(x, convention), sin)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x, cos, sin, ctx.convention = inputs
+        ctx.save_for_backward(cos, sin)
+        ctx.dtype = x.dtype
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:

@@ -1,13 +1,14 @@
 """Named generators: every use of randomness has a stream of its own, so that no use can disturb another."""
 
 import hashlib
+import json
 
 import torch
 
 
 def seed_of(seed: int, *purpose: object) -> int:
     """A 63-bit seed for one purpose. Different purposes give unrelated streams, on every machine the same ones."""
-    text = "/".join(str(part) for part in (seed, *purpose))
+    text = json.dumps([str(part) for part in (seed, *purpose)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 

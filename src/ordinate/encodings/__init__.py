@@ -5,6 +5,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+from ordinate.core.choice import parse_choice
 from ordinate.core.encoding import Encoding, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.registry import Registry
@@ -35,8 +36,13 @@ def create(
     shape = Shape(dim=dim, heads=heads, length=length, layers=layers, causal=causal, axes=axes, head_dim=head_dim)
     encoding = registry.get(name)(shape, **registry.checked(name, parameters))
     if not any(p.is_meta for p in encoding.parameters()):
-        encoding.reset(generator(seed, "init", "encoding", name))
+        encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))
     return encoding
+
+
+def canonical(text: str) -> str:
+    """One text for one meaning: `rope( base = 10000 )` is `rope`."""
+    return "+".join(registry.canonical(choice) for choice in parse_choice(text))
 
 
 def example(name: str, **parameters: Any) -> Encoding:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
@@ -68,6 +69,7 @@ class _Count(torch.autograd.Function):
         return torch.addcmul(scores + low, share, rise)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
         gate, below, share, rise = ctx.saved_tensors
         to_gate = (grad * rise).cumsum(dim=-1)

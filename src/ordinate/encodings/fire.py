@@ -43,21 +43,20 @@ class Fire(Encoding):
         self.multiplier = nn.Parameter(torch.empty(()))
         self.inner = nn.Parameter(torch.empty(hidden, 1))
         self.inner_bias = nn.Parameter(torch.empty(hidden))
+        # no second bias: one number for all keys of a head would cancel in the softmax
         self.outer = nn.Parameter(torch.empty(shape.heads, hidden))
-        self.outer_bias = nn.Parameter(torch.empty(shape.heads))
 
     def reset(self, generator: torch.Generator) -> None:
         nn.init.constant_(self.c, self.start_c)
         nn.init.constant_(self.multiplier, 1.0)
-        for weight, bias in ((self.inner, self.inner_bias), (self.outer, self.outer_bias)):
-            bound = weight.shape[1] ** -0.5  # torch's own start for linear layers
+        for weight in (self.inner, self.inner_bias, self.outer):
+            bound = (self.outer.shape[1] if weight is self.outer else 1) ** -0.5  # torch's own start for linear layers
             nn.init.uniform_(weight, -bound, bound, generator=generator)
-            nn.init.uniform_(bias, -bound, bound, generator=generator)
 
     def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
         gap = pair.gap().clamp(min=0).float()  # keys ahead are masked; the logarithm must not see them
-        longest = torch.maximum((self.multiplier * self.threshold).abs(), pair.q.positions.float())
-        scale = self.c.abs()
+        longest = torch.maximum((self.multiplier.float() * self.threshold).abs(), pair.q.positions.float())
+        scale = self.c.float().abs()
         ratio = torch.log1p(scale * gap) / (torch.log1p(scale * longest) + 1e-6)
-        hidden = torch.relu(nn.functional.linear(ratio.unsqueeze(-1), self.inner, self.inner_bias))
-        return nn.functional.linear(hidden, self.outer, self.outer_bias).movedim(-1, 1)
+        hidden = torch.relu(nn.functional.linear(ratio.unsqueeze(-1), self.inner.float(), self.inner_bias.float()))
+        return nn.functional.linear(hidden, self.outer.float()).movedim(-1, 1)

@@ -69,5 +69,6 @@ class Learned(Encoding):
             return (scaled + nn.functional.embedding(at, self.table)).to(x.dtype)
         below = at.floor().long()
         above = (below + 1).clamp(max=self.rows - 1)
-        rows = torch.lerp(self.table[below], self.table[above], (at - below).unsqueeze(-1))
+        table = self.table.float()
+        rows = torch.lerp(table[below], table[above], (at - below).unsqueeze(-1))
         return (scaled + rows).to(x.dtype)

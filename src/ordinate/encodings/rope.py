@@ -83,8 +83,14 @@ class Rope(Encoding):
             exempt=dict.fromkeys(("cached_past", "packed_past", "prefix_past"), reason) if changing else None,
         )
         width = shape.head_dim if scaling == "proportional" else int(shape.head_dim * fraction)
+        if width % 2 and width < shape.head_dim:
+            raise InputError(
+                f"rope turns pairs, but fraction {fraction:g} of head width {shape.head_dim} leaves {width} channels"
+            )
         if width:
             even_width("rope", width, shape.dim, shape.heads)
+        if scaling == "llama3" and low >= high:
+            raise InputError(f"rope with llama3 scaling needs low below high, got {low:g} and {high:g}")
         if width == 2 and scaling in ("ntk", "dynamic"):
             raise InputError(
                 f"rope with {scaling} scaling needs at least 4 turning channels, got 2: choose a wider head"

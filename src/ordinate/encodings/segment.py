@@ -42,7 +42,7 @@ class Segment(Encoding):
     def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
         if place.segments is None:
             raise InputError("segment needs to know the segment of every token: pass segments= to the model")
-        if not torch.compiler.is_compiling():
+        if not torch.compiler.is_compiling() and not place.segments.is_meta:
             low, high = (int(v) for v in place.segments.aminmax())
             if low < 0 or high >= len(self.table):
                 raise InputError(f"segment knows segments 0 to {len(self.table) - 1}, found {low} to {high}")

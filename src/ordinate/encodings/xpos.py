@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ordinate.core.encoding import Encoding, Paper, Shape, Side
+from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.place import Place
 from ordinate.core.rotation import Convention, angles, even_width, frequencies, spread, turn
@@ -32,7 +33,7 @@ class XPos(Encoding):
         shape: Shape,
         *,
         base: Annotated[float, Param("base of the wavelengths", low=1.0)] = 10_000.0,
-        gamma: Annotated[float, Param("larger means slower decay", low=0.01)] = 0.4,
+        gamma: Annotated[float, Param("larger means slower decay", low=0.01, high=100.0)] = 0.4,
         scale_base: Annotated[float, Param("distance over which a pair decays by its own factor", low=1.0)] = 512.0,
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
     ) -> None:
@@ -52,4 +53,6 @@ class XPos(Encoding):
         return spread(angle, self.pairs, zeta**power), spread(angle, self.pairs, zeta**-power)
 
     def rotate(self, x: Float[Tensor, "b h n e"], state: tuple[Any, Any], side: Side) -> Float[Tensor, "b h n e"]:
+        if x.dtype == torch.float16:
+            raise InputError("xpos scales keys past what float16 can hold: use bfloat16 or float32")
         return turn(x, state[0] if side == "q" else state[1], self.pairs)

@@ -29,11 +29,24 @@ def attend(
     bound: Bound,
     path: Path | None = None,
 ) -> Float[Tensor, "b h q e"]:
-    """Attention of rotated queries on rotated keys. Keys and values may have fewer heads (grouped queries)."""
+    """Attention of queries on keys, both rotated before (`Bound.rotate`). Keys and values may have fewer heads."""
+    _check(q, k, bound)
     if k.shape[1] != q.shape[1]:
         share = q.shape[1] // k.shape[1]
         k, v = k.repeat_interleave(share, dim=1), v.repeat_interleave(share, dim=1)
     return _PATHS[path or choose(q, k, bound)](q, k, v, bound)
+
+
+def _check(q: Tensor, k: Tensor, bound: Bound) -> None:
+    heads, pair = bound.encoding.shape.heads, bound.pair
+    if q.shape[1] != heads and not (bound.encoding.biasless and not bound.encoding.content):
+        raise InputError(f"{bound.encoding.name} was made for {heads} heads, but the queries have {q.shape[1]}")
+    if q.shape[1] % k.shape[1]:
+        raise InputError(f"{k.shape[1]} key heads do not divide {q.shape[1]} query heads")
+    if (q.shape[2], k.shape[2]) != (pair.q.length, pair.k.length):
+        raise InputError(
+            f"{q.shape[2]} queries and {k.shape[2]} keys do not fit a pair of {pair.q.length} and {pair.k.length}"
+        )
 
 
 def choose(q: Tensor, k: Tensor, bound: Bound) -> Path:
@@ -69,11 +82,12 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
 
 def scores(q: Tensor, k: Tensor, bound: Bound) -> Float[Tensor, "b h q k"]:
     """Scaled scores with everything added, masked, in float32."""
-    found = bound.encoding.score((q @ k.transpose(2, 3)) * q.shape[-1] ** -0.5, q, k, bound.pair).float()
+    q, k = q.float(), k.float()
+    found = bound.encoding.score((q @ k.transpose(2, 3)) * q.shape[-1] ** -0.5, q, k, bound.pair)
     mask = bound.mask()
     if mask is None:
         return found
-    return found.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else found + mask
+    return found + mask if mask.is_floating_point() else found.masked_fill(~mask, float("-inf"))
 
 
 def weights(q: Tensor, k: Tensor, bound: Bound) -> Float[Tensor, "b h q k"]:
@@ -84,7 +98,7 @@ def weights(q: Tensor, k: Tensor, bound: Bound) -> Float[Tensor, "b h q k"]:
 
 
 def _explicit(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
-    return bound.encoding.mix(scores(q, k, bound).softmax(dim=-1).to(q.dtype), v, bound.pair)
+    return bound.encoding.mix(scores(q, k, bound).softmax(dim=-1), v.float(), bound.pair).to(v.dtype)
 
 
 def _in_blocks(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
@@ -108,7 +122,9 @@ def _by_gap(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
     encoding, pair = bound.encoding, bound.pair
     if pair.start + pair.q.length != pair.k.length or not bound.by_gap():
         raise InputError("the gap path needs consecutive positions and a bias that depends on the gap alone")
-    return gap_attention(q, k, v, bound.line(), causal=pair.causal, constant_from=encoding.constant_from())
+    return gap_attention(
+        q, k, v, bound.line(), causal=pair.causal, constant_from=encoding.constant_from() if pair.causal else None
+    )
 
 
 _PATHS: dict[Path, Callable[[Tensor, Tensor, Tensor, Bound], Tensor]] = {

@@ -87,10 +87,12 @@ class Block(nn.Module):
     def _before(self, x: Tensor, norm: nn.Module | None) -> Tensor:
         return norm(x) if norm is not None and self.place == "pre" else x
 
-    def _join(self, x: Tensor, branch: Tensor, last: nn.Linear, norm: nn.Module | None) -> Tensor:
+    def _join(self, x: Tensor, branch: Tensor, last: nn.Module, norm: nn.Module | None) -> Tensor:
         """The branch's last projection, dropout, the residual, and the norm if it comes after."""
         dropping = self.training and self.dropout > 0
-        if self.residual and last.bias is None and not dropping:  # one pass less: the product is added in place
+        mixed = x.dtype != branch.dtype or (not x.is_meta and torch.is_autocast_enabled(x.device.type))
+        plain = self.residual and not dropping and not mixed and not last._forward_hooks
+        if plain and type(last) is nn.Linear and last.bias is None:  # one pass less: the product is added in place
             flat = torch.addmm(x.reshape(-1, x.shape[-1]), branch.reshape(-1, branch.shape[-1]), last.weight.t())
             joined = flat.view_as(x)
         else:

@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ordinate.core.encoding import Encoding, State, gap_line
+from ordinate.core.errors import InputError
 from ordinate.core.place import Pair
 
 
@@ -13,6 +14,10 @@ class Bound:
 
     def __init__(self, encoding: Encoding, pair: Pair) -> None:
         self.encoding = encoding
+        reads = not encoding.biasless or encoding.content or encoding.causal_only
+        if reads and encoding.shape.causal != pair.causal:
+            made, found = ("causal" if causal else "bidirectional" for causal in (encoding.shape.causal, pair.causal))
+            raise InputError(f"{encoding.name} was made for {made} attention, but the pair is {found}")
         placed = encoding.placed(pair)
         # Without a score term, attention needs to know who sees whom, not which positions the encoding made of it.
         self.pair = pair if encoding.biasless and not encoding.content else placed
@@ -29,6 +34,10 @@ class Bound:
         if self._k_state is None:
             self._k_state = self.encoding.prepare(self.keys)
         return self._k_state
+
+    def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries and keys as attention wants them."""
+        return self.encoding.rotate(q, self.q_state, "q"), self.encoding.rotate(k, self.k_state, "k")
 
     def mask(self) -> Tensor | None:
         """Bias and visibility in one dense table: [#b, #h, q, k], boolean if there is no bias, or None."""

@@ -1,6 +1,7 @@
 """Keys and values of the tokens seen so far, in memory set aside beforehand."""
 
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
@@ -16,31 +17,42 @@ class Cache:
     ) -> None:  # fmt: skip
         self.keys = torch.empty(layers, batch, heads, capacity, width, dtype=dtype, device=device)
         self.values = torch.empty_like(self.keys)
-        self.length, self.capacity = 0, capacity
+        self.batch, self.capacity, self.length = batch, capacity, 0
         self.range = Place.range(capacity, device=device) if axes == 1 else None
         self.place: Place | None = None
         self.keep: Tensor | None = None
+        self.explicit = False  # some positions were given by the caller
 
-    def check(self, more: int) -> None:
-        """Refuse more tokens than there is room for."""
+    def check(self, batch: int, more: int) -> None:
+        """Refuse another batch, or more tokens than there is room for."""
+        if batch != self.batch:
+            raise InputError(f"the cache was made for {self.batch} sequences, got {batch}")
         if self.length + more > self.capacity:
             raise InputError(
                 f"the cache has room for {self.capacity} tokens and holds {self.length}, cannot add {more}"
             )
 
-    def extend(self, place: Place, keep: Tensor | None) -> tuple[Place, Tensor | None]:
-        """The places, and the padding mask, of all tokens once these are added."""
-        total = self.length + place.length
+    def kept(self) -> Int[Tensor, "b 1"] | None:
+        """How many real tokens each row holds; None if there was no padding."""
+        return None if self.keep is None else self.keep.sum(dim=1, keepdim=True)
+
+    def extended(self, place: Place, keep: Tensor | None) -> tuple[Place, Tensor | None]:
+        """The places, and the padding mask, of all tokens once these are added. Changes nothing yet."""
         if keep is not None or self.keep is not None:
-            old = self.keep if self.keep is not None else torch.ones(1, self.length, dtype=torch.bool)
-            new = keep if keep is not None else torch.ones(1, place.length, dtype=torch.bool, device=old.device)
+            device = place.positions.device
+            old = torch.ones(1, self.length, dtype=torch.bool, device=device) if self.keep is None else self.keep
+            new = torch.ones(1, place.length, dtype=torch.bool, device=device) if keep is None else keep
             rows = max(len(old), len(new))
-            self.keep = torch.cat((old.to(new.device).expand(rows, -1), new.expand(rows, -1)), dim=1)
-        if place.consecutive and (self.place is None or self.place.consecutive) and self.range is not None:
-            self.place = self.range.rows(0, total)  # consecutive places in a cache start at 0: the model checks
-        else:
-            self.place = place if self.place is None else _join(self.place, place)
-        return self.place, self.keep
+            keep = torch.cat((old.expand(rows, -1), new.expand(rows, -1)), dim=1)
+        straight = place.first == self.length and (self.place is None or self.place.first == 0)
+        if straight and self.range is not None:
+            return self.range.rows(0, self.length + place.length), keep
+        return place if self.place is None else _join(self.place, place), keep
+
+    def commit(self, place: Place, keep: Tensor | None, *, explicit: bool = False) -> None:
+        """Take the tokens in, once the model has seen them all the way through."""
+        self.place, self.keep, self.length = place, keep, place.length
+        self.explicit |= explicit
 
     def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Put the keys and values of the new tokens behind the old ones; all of them."""

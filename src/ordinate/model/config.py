@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ordinate.core.choice import Choice, parse_choice
-from ordinate.core.config import build
+from ordinate.core.config import build, settle
 from ordinate.core.errors import InputError, nearest
+from ordinate.encodings import canonical
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,9 @@ class ModelConfig:
     document_mask: bool = True  # documents do not see each other
 
     def __post_init__(self) -> None:
+        problems = settle(self)
+        if problems:
+            raise InputError("ModelConfig: " + "; ".join(problems))
         problems = [
             f"{name} must be at least 1, got {value}"
             for name in (
@@ -65,10 +69,19 @@ class ModelConfig:
             problems.append(f"tied embeddings need classes = vocabulary, got {self.outputs} and {self.vocabulary}")
         if self.tied and self.readout != "tokens":
             problems.append("tied embeddings belong to per-token logits: set readout=tokens or tied=false")
-        if not self.encoding:
+        if self.causal and self.readout == "first":
+            problems.append("a causal model's first token sees nothing else: set readout=last, mean or readout")
+        if self.init_std <= 0:
+            problems.append(f"init_std must be above 0, got {self.init_std:g}")
+        named = (self.encoding,) if isinstance(self.encoding, str) else self.encoding
+        if not named or not all(named):
             problems.append("encoding is empty: name one")
+        elif len(named) > self.layers:
+            problems.append(f"{len(named)} encodings for {self.layers} layers: at most one per layer")
         if problems:
             raise InputError("ModelConfig: " + "; ".join(problems))
+        texts = tuple(canonical(text) for text in named)  # one text, so one hash, for one meaning
+        object.__setattr__(self, "encoding", texts[0] if len(set(texts)) == 1 else texts)
 
     @property
     def key_heads(self) -> int:

@@ -8,8 +8,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ordinate.core.encoding import Encoding
 from ordinate.model.block import Attention, Block
 from ordinate.model.cache import Cache
+from ordinate.model.edge import arrive
 from ordinate.model.transformer import Transformer
 
 Function = Callable[[Tensor], Tensor]
@@ -21,7 +23,7 @@ class Decoder:
     def __init__(self, model: Transformer, cache: Cache) -> None:
         self.model, self.cache = model, cache
         self.table = model.embedding.weight
-        self.layers = [_layer(cast(Block, block), cache) for block in model.blocks]
+        self.layers = [_layer(cast(Block, block), cache) for block in model.blocks] if _standard(model) else []
         self.norm = _norm(model.norm)
         self.head = model.embedding.weight if model.head is None else model.head.weight
 
@@ -29,13 +31,28 @@ class Decoder:
         """Logits for what follows these tokens."""
         model, cache = self.model, self.cache
         rows = tokens.unsqueeze(1)
-        place = model.place(rows, cache=cache)
-        x, bounds = model.begin(F.embedding(rows, self.table), model.pair(place, None, cache))
+        if not self.layers:
+            logits: Tensor = model(rows, cache=cache)
+            return logits[:, -1]
+        place, _ = arrive(model.config, model.parts, rows, cache=cache)
+        pair = model.pair(place, None, cache)
+        x, bounds = model.begin(F.embedding(rows, self.table), pair)
         flat = x[:, 0]
         for layer, bound in zip(self.layers, bounds, strict=True):
             flat = layer(flat, bound)
-        cache.length += 1
+        cache.commit(pair.k, pair.keep)
         return F.linear(self.norm(flat), self.head)
+
+
+def _standard(model: Transformer) -> bool:
+    """Whether all modules are the ones made here, and nobody listens: then calling them can be left out."""
+    own = (Transformer, Block, Attention, nn.Linear, nn.LayerNorm, nn.RMSNorm, nn.Embedding, nn.ModuleList)
+    for module in model.modules():
+        if module._forward_hooks or module._forward_pre_hooks:
+            return False
+        if not isinstance(module, Encoding) and type(module) not in own:
+            return False
+    return True
 
 
 def _layer(block: Block, cache: Cache) -> Callable[..., Tensor]:

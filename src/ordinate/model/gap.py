@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 _forward = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
 _backward = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu_backward", None)
@@ -68,6 +69,7 @@ class _GapAttention(torch.autograd.Function):
         return out.flip(2)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None, None, None]:
         back, k, v, line, out, lse = ctx.saved_tensors
         grad = grad.flip(2)

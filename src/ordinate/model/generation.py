@@ -1,5 +1,7 @@
 """Text from a causal model, one token at a time, with a cache."""
 
+import math
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -24,7 +26,7 @@ def generate(
 
     Prompts of different lengths are padded on the left, with `keep` False there.
     """
-    _check(model, prompt, count, temperature, top_k, top_p, generator)
+    _check(model, prompt, count, temperature, top_k, top_p, generator, keep)
     training = model.training
     model.eval()
     tokens = torch.empty(len(prompt), prompt.shape[1] + count, dtype=torch.long, device=prompt.device)
@@ -47,7 +49,9 @@ def _pick(
 ) -> Int[Tensor, " b"]:
     if temperature == 0.0:
         return logits.argmax(dim=-1)
-    probability = (logits.float() / temperature).softmax(dim=-1)
+    probability = ((logits.float() - logits.amax(dim=-1, keepdim=True).float()) / max(temperature, 1e-6)).softmax(
+        dim=-1
+    )
     if top_k is not None and top_k < probability.shape[-1]:
         least = probability.topk(top_k, dim=-1).values[:, -1:]
         probability = probability.masked_fill(probability < least, 0.0)
@@ -67,13 +71,22 @@ def _check(
     top_k: int | None,
     top_p: float | None,
     generator: torch.Generator | None,
+    keep: Tensor | None,
 ) -> None:
     if model.config.readout != "tokens":
         raise InputError(f"generation needs logits for every token, but this model classifies ({model.config.readout})")
     if prompt.dim() != 2 or prompt.shape[1] == 0:
         raise InputError(f"a prompt needs shape [b, n] with at least one token, got {tuple(prompt.shape)}")
-    if count < 0 or temperature < 0:
-        raise InputError(f"count and temperature must not be negative, got {count} and {temperature}")
+    if model.config.outputs > model.config.vocabulary:
+        raise InputError(
+            f"the model answers with {model.config.outputs} classes, more than its {model.config.vocabulary} tokens"
+        )
+    if count < 0 or not 0 <= temperature < math.inf:
+        raise InputError(f"count and temperature must be finite and not negative, got {count} and {temperature}")
+    if temperature == 0 and (top_k is not None or top_p is not None):
+        raise InputError("top_k and top_p choose what to sample from, but temperature 0 is greedy: set temperature")
+    if keep is not None and not keep[:, -1].all():
+        raise InputError("prompts must be padded on the left: keep ends with padding")
     if temperature > 0 and generator is None:
         raise InputError("sampling needs a generator, so that it can be repeated: pass generator=")
     if (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):

@@ -1,6 +1,6 @@
 """Looking at attention from outside: weights and kernels, without changing any result."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -8,6 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.model.block import Attention
+
+Watch = Callable[[Tensor, str], None]
 
 
 @dataclass
@@ -24,14 +26,21 @@ def record(model: nn.Module) -> Iterator[Record]:
     found = Record()
     layers = [module for module in model.modules() if isinstance(module, Attention)]
 
-    def watch(weights: Tensor, kernel: str) -> None:
-        found.weights.append(weights)
-        found.kernels.append(kernel)
+    before = [layer.watch for layer in layers]
 
-    for layer in layers:
-        layer.watch = watch
+    def watcher(outer: Watch | None) -> Watch:
+        def watch(weights: Tensor, kernel: str) -> None:
+            found.weights.append(weights)
+            found.kernels.append(kernel)
+            if outer is not None:
+                outer(weights, kernel)
+
+        return watch
+
+    for layer, outer in zip(layers, before, strict=True):
+        layer.watch = watcher(outer)
     try:
         yield found
     finally:
-        for layer in layers:
-            layer.watch = None
+        for layer, outer in zip(layers, before, strict=True):
+            layer.watch = outer

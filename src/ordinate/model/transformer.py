@@ -1,28 +1,27 @@
 """A transformer that takes any encoding."""
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ordinate import encodings as registry
-from ordinate.core.combine import combine
 from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
-from ordinate.core.place import Pair, Place, check_positions
-from ordinate.core.positions import past_padding, within_documents
+from ordinate.core.place import Pair, Place
 from ordinate.core.seeds import generator
+from ordinate.model.assemble import check_encodings, distinct, make_encodings
 from ordinate.model.block import Block, make_norm
 from ordinate.model.bound import Bound
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
+from ordinate.model.edge import arrive
 
 
 class Transformer(nn.Module):
-    """Tokens to logits. `encodings` may be given as objects, one per layer; otherwise the configuration names them."""
+    """Tokens to logits. Encodings may be given as objects, one per layer, in place of those the configuration names."""
 
     def __init__(self, config: ModelConfig, encodings: Sequence[Encoding] | None = None, *, seed: int = 0) -> None:
         super().__init__()
@@ -36,22 +35,34 @@ class Transformer(nn.Module):
             self.readout = nn.Parameter(torch.empty(config.dim)) if config.readout == "readout" else None
         if device.type != "meta":
             self.to_empty(device=device)
-        self.per_layer = list(encodings) if encodings is not None else make_encodings(config)
-        check_encodings(config, self.per_layer)
-        self.encodings = nn.ModuleList(distinct(self.per_layer))
-        self.embedding_parts = [p for p in distinct(self.per_layer) if type(p).embed is not Encoding.embed]
+        self._given = None if encodings is None else list(encodings)
+        self._attach()
         if device.type != "meta":
+            self.encodings.to(device)
             self.reset(seed, encodings=encodings is None)
 
+    def _attach(self) -> None:
+        self.per_layer = self._given or make_encodings(self.config)
+        check_encodings(self.config, self.per_layer)
+        self.parts = distinct(self.per_layer)
+        self.encodings = nn.ModuleList(self.parts)
+        self.embedding_parts = [p for p in self.parts if type(p).embed is not Encoding.embed]
+
     def materialise(self, device: torch.device | str, seed: int = 0) -> "Transformer":
-        """Give a model that was built on the meta device its weights."""
+        """Give a model that was built without storage its weights. Encodings are made afresh, buffers and all."""
+        self.encodings = nn.ModuleList()
         self.to_empty(device=device)
-        self.reset(seed)
+        with torch.device(device):
+            self._attach()
+        self.reset(seed, encodings=self._given is None)
         return self
 
     @torch.no_grad()
     def reset(self, seed: int, *, encodings: bool = True) -> None:
-        """Draw all weights anew, by name: parameters of equal name and shape start equal whatever the encoding."""
+        """Draw all weights anew, by name: parameters of equal name and shape start equal whatever the encoding.
+
+        Drawn on the CPU and copied, so that a seed means the same weights on every device.
+        """
         small = self.config.init_std / (2 * self.config.layers) ** 0.5  # what joins the residual stream, as GPT-2
         for name, weight in self.named_parameters():
             if name.startswith("encodings."):
@@ -62,10 +73,15 @@ class Transformer(nn.Module):
                 weight.zero_()
             else:
                 std = small if name.endswith(("output.weight", "narrow.weight")) else self.config.init_std
-                weight.normal_(0.0, std, generator=generator(seed, "init", name, device=weight.device))
+                drawn = torch.empty(weight.shape, device="cpu")
+                weight.copy_(drawn.normal_(0.0, std, generator=generator(seed, "init", name)))
         if encodings:
-            for index, part in enumerate(distinct(self.per_layer)):
-                part.reset(generator(seed, "init", "encoding", index, type(part).__name__))
+            seen: Counter[str] = Counter()
+            for part in self.parts:
+                device = next((p.device for p in part.parameters()), torch.device("cpu"))
+                part.to("cpu").reset(generator(seed, "init", "encoding", part.name, seen[part.name]))
+                part.to(device)
+                seen[part.name] += 1
 
     def cache(self, batch: int, capacity: int) -> Cache:
         """An empty cache for decoding."""
@@ -79,27 +95,28 @@ class Transformer(nn.Module):
 
     def forward(
         self,
-        tokens: Int[Tensor, "b n"],
+        tokens: Int[Tensor, "..."],
         *,
         positions: Tensor | None = None,
-        segments: Int[Tensor, "#b n"] | None = None,
-        documents: Int[Tensor, "#b n"] | None = None,
-        keep: Bool[Tensor, "#b n"] | None = None,
+        segments: Tensor | None = None,
+        documents: Tensor | None = None,
+        keep: Tensor | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "b *n outputs"]:
         """Logits for every token, or for the sequence if the read-out is a classification.
 
         positions: [n], [b, n] or [b, n, axes]; by default 0, 1, 2 ..., restarting with each document if the
-        configuration says so, and counting real tokens alone if there is padding (keep False).
+        configuration says so, and counting real tokens alone if there is padding. segments, documents: [b, n].
+        keep: [b, n], false or 0 for padding. cache: tokens seen before, to which these are added.
         """
-        place = self.place(tokens, positions, segments, documents, keep, cache)
+        place, keep = arrive(self.config, self.parts, tokens, positions, segments, documents, keep, cache)
         x = F.embedding(tokens, self.embedding.weight)
         if self.readout is not None:
             x, place, keep = self._append_readout(x, place, keep)
         pair = self.pair(place, keep, cache)
         x = self.run(x, pair, cache)
         if cache is not None:
-            cache.length += place.length
+            cache.commit(pair.k, pair.keep, explicit=positions is not None)
         return self._answer(x, keep)
 
     def run(self, x: Float[Tensor, "b n d"], pair: Pair, cache: Cache | None = None) -> Float[Tensor, "b n d"]:
@@ -121,80 +138,21 @@ class Transformer(nn.Module):
                 made[id(encoding)] = Bound(encoding, pair)
         return x, [made[id(encoding)] for encoding in self.per_layer]
 
-    def place(
-        self,
-        tokens: Tensor,
-        positions: Tensor | None = None,
-        segments: Tensor | None = None,
-        documents: Tensor | None = None,
-        keep: Tensor | None = None,
-        cache: Cache | None = None,
-    ) -> Place:
-        """Where these tokens stand, checked. In compiled code explicit positions go unchecked."""
-        batch, length = tokens.shape
-        start = 0 if cache is None else cache.length
-        if cache is not None:
-            cache.check(length)
-            if documents is not None or self.readout is not None:
-                raise InputError("decoding with a cache takes one document per row and no read-out token")
-        compiling = torch.compiler.is_compiling()
-        if positions is not None:
-            if not compiling:
-                positions = check_positions(positions, batch=batch, length=length, axes=self.config.axes)
-                self._check_limit(int(positions.max()) if positions.numel() else 0)
-            return Place(positions.view(-1, length, self.config.axes), segments, documents)
-        if self.config.axes != 1:
-            raise InputError(
-                f"positions on {self.config.axes} axes cannot be guessed: pass positions=[n, {self.config.axes}]"
-            )
-        if documents is not None and self.config.document_positions == "restart":
-            return Place(within_documents(documents), segments, documents)
-        if keep is not None:
-            positions = past_padding(keep) if start == 0 else self._after_padding(keep, cache)
-            return Place(positions, segments, documents)
-        if cache is not None and cache.keep is not None:
-            return Place(self._after_padding(torch.ones_like(tokens), cache), segments, documents)
-        if not compiling:
-            self._check_limit(start + length - 1)
-        if cache is not None and cache.range is not None:
-            return (
-                cache.range.rows(start, start + length)
-                if segments is None
-                else Place(cache.range.positions[:, start : start + length], segments, None, True)
-            )
-        plain = Place.range(length, start=start, device=tokens.device)
-        return Place(plain.positions, segments, documents, consecutive=True)
-
-    def _after_padding(self, keep: Tensor, cache: Cache | None) -> Tensor:
-        assert cache is not None and cache.place is not None
-        last = cache.place.positions[:, -1:, :]
-        return last + keep.long().cumsum(dim=1).unsqueeze(-1)
-
-    def _check_limit(self, largest: int) -> None:
-        for part in distinct(self.per_layer):
-            if largest >= part.limit:
-                name = type(part).__module__.rpartition(".")[2]
-                raise InputError(
-                    f"position {largest} is out of range: {name} {part.past} from position {part.limit} on"
-                    f" (trained length {part.shape.length})"
-                )
-
     def pair(self, place: Place, keep: Tensor | None, cache: Cache | None) -> Pair:
         """These tokens against all they could see."""
-        config = self.config
-        separate = place.documents is not None and config.document_mask
+        separate = place.documents is not None and self.config.document_mask
         if cache is None:
-            return Pair(place, place, config.causal, keep, separate)
-        keys, kept = cache.extend(place, keep)
-        return Pair(place, keys, config.causal, kept, separate, start=cache.length)
+            return Pair(place, place, self.config.causal, keep, separate)
+        keys, kept = cache.extended(place, keep)
+        return Pair(place, keys, self.config.causal, kept, separate)
 
     def _append_readout(self, x: Tensor, place: Place, keep: Tensor | None) -> tuple[Tensor, Place, Tensor | None]:
         """One more token, after the last: a trained vector that gathers the answer."""
         assert self.readout is not None
-        x = torch.cat((x, self.readout.expand(len(x), 1, -1)), dim=1)
+        x = torch.cat((x, self.readout.to(x.dtype).expand(len(x), 1, -1)), dim=1)
         after = place.positions.amax(dim=1, keepdim=True) + 1
         parts = [p if p is None else torch.cat((p, p[:, -1:]), dim=1) for p in (place.segments, place.documents)]
-        place = Place(torch.cat((place.positions, after), dim=1), parts[0], parts[1], place.consecutive)
+        place = Place(torch.cat((place.positions, after), dim=1), parts[0], parts[1], first=place.first)
         if keep is not None:
             keep = torch.cat((keep, torch.ones_like(keep[:, :1])), dim=1)
         return x, place, keep
@@ -202,70 +160,14 @@ class Transformer(nn.Module):
     def _answer(self, x: Tensor, keep: Tensor | None) -> Tensor:
         match self.config.readout:
             case "mean":
-                x = (
-                    x.mean(dim=1)
-                    if keep is None
-                    else (x * keep.unsqueeze(-1)).sum(dim=1) / keep.sum(dim=1, keepdim=True)
-                )
+                total = x.sum(dim=1) if keep is None else (x * keep.unsqueeze(-1)).sum(dim=1)
+                x = total / (x.shape[1] if keep is None else keep.sum(dim=1, keepdim=True))
             case "first":
-                x = x[:, 0] if keep is None else x[torch.arange(len(x)), keep.int().argmax(dim=1)]
+                x = x[:, 0] if keep is None else _row(x, keep.int().argmax(dim=1))
             case "last" | "readout":
-                x = (
-                    x[:, -1]
-                    if keep is None
-                    else x[torch.arange(len(x)), keep.shape[1] - 1 - keep.flip(1).int().argmax(dim=1)]
-                )
+                x = x[:, -1] if keep is None else _row(x, keep.shape[1] - 1 - keep.flip(1).int().argmax(dim=1))
         return F.linear(x, self.embedding.weight) if self.head is None else self.head(x)
 
 
-def make_encodings(config: ModelConfig) -> list[Encoding]:
-    """The encodings that a configuration names, one per layer. Layers share objects unless an encoding is per layer."""
-    shared: dict[object, Encoding] = {}
-    result = []
-    for choices in config.choices():
-        parts = []
-        for choice in choices:
-            if choice not in shared:
-                shared[choice] = _create(config, choice.name, dict(choice.parameters))
-            part = shared[choice]
-            parts.append(part)
-            if part.per_layer:
-                del shared[choice]
-        key = choices if not any(p.per_layer for p in parts) else None
-        whole = shared.get(key) if key is not None else None
-        whole = whole or combine(*parts)
-        if key is not None:
-            shared[key] = whole
-        result.append(whole)
-    return result
-
-
-def _create(config: ModelConfig, name: str, parameters: dict[str, Any]) -> Encoding:
-    return registry.create(
-        name, dim=config.dim, heads=config.heads, length=config.length, layers=config.layers, causal=config.causal,
-        axes=config.axes, head_dim=config.head_width, **parameters,
-    )  # fmt: skip
-
-
-def check_encodings(config: ModelConfig, per_layer: list[Encoding]) -> None:
-    """Refuse encodings made for another model."""
-    if len(per_layer) != config.layers:
-        raise InputError(f"{len(per_layer)} encodings for {config.layers} layers: give one per layer")
-    for part in distinct(per_layer):
-        shape, name = part.shape, type(part).__module__.rpartition(".")[2]
-        for field, want in (
-            ("heads", config.heads),
-            ("dim", config.dim),
-            ("head_dim", config.head_width),
-            ("causal", config.causal),
-            ("axes", config.axes),
-        ):
-            if getattr(shape, field) != want:
-                raise InputError(
-                    f"{name} was made for {field} {getattr(shape, field)}, but the model has {field} {want}"
-                )
-
-
-def distinct(encodings: Sequence[Encoding]) -> list[Encoding]:
-    """All parts of these encodings, each once, in order."""
-    return list({id(part): part for encoding in encodings for part in encoding.parts()}.values())
+def _row(x: Float[Tensor, "b n d"], index: Int[Tensor, " #b"]) -> Float[Tensor, "b d"]:
+    return x[torch.arange(len(x), device=x.device), index.expand(len(x))]

@@ -5,13 +5,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 Record = dict[str, Any]
 
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Replace a file as a whole: temporary name, sync, rename, sync of the folder."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")  # machines that share a store may share a pid
     try:
         with open(temporary, "wb") as file:
             file.write(data)
@@ -48,6 +49,12 @@ class Journal:
         lines = "".join(json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n" for record in records)
         with open(self.path, "ab") as file:
             file.write(lines.encode())
+            return file.tell()
+
+    def sync(self) -> int:
+        """Make sure that all that was written stays, and tell how much it is."""
+        with open(self.path, "ab") as file:
+            os.fsync(file.fileno())
             return file.tell()
 
     def cut(self, size: int) -> None:

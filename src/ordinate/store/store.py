@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,13 @@ class Store:
             raise InputError(f"the store {self.folder} cannot be made: {error.strerror}") from error
         if not os.access(self.folder, os.W_OK | os.X_OK):
             raise InputError(f"the store {self.folder} cannot be written: choose another with --store")
+        probe = self.folder / f".probe.{os.getpid()}"
         try:
-            probe = self.folder / f".probe.{os.getpid()}"
             probe.write_bytes(b"x")
             probe.unlink()
         except OSError as error:
+            with suppress(OSError):  # a full disk leaves an empty file
+                probe.unlink(missing_ok=True)
             raise InputError(f"the store {self.folder} cannot be written: {error.strerror}") from error
 
     def run(self, run_id: str) -> Run:

@@ -4,6 +4,8 @@ import inspect
 import sys
 from typing import Any
 
+from ordinate.core.choice import parse_choice
+from ordinate.core.errors import InputError
 from ordinate.core.registry import Registry
 from ordinate.core.task import Task
 
@@ -18,6 +20,14 @@ def names() -> list[str]:
 def create(name: str, **parameters: Any) -> Task:
     """A task, ready to draw from; `ordinate show NAME` lists the parameters."""
     return registry.get(name)(**registry.checked(name, parameters))
+
+
+def parse(text: str) -> tuple[str, Task]:
+    """A task as people write it, `k_back` or `k_back(k=5, mode=match)`: its one canonical text, and the task."""
+    choices = parse_choice(text)
+    if len(choices) != 1:
+        raise InputError(f"one task at a time, got {text!r}")
+    return registry.canonical(choices[0]), create(choices[0].name, **dict(choices[0].parameters))
 
 
 def describe(name: str) -> dict[str, Any]:

@@ -6,13 +6,12 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from ordinate import tasks
-from ordinate.core.choice import parse_choice
-from ordinate.core.config import build, digest
+from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.positions import Coverage
 from ordinate.core.task import Task
-from ordinate.model import PRESETS, ModelConfig
-from ordinate.model.transformer import make_encodings
+from ordinate.model import PRESETS, ModelConfig, pick_device
+from ordinate.model.assemble import make_encodings
 
 # What the task decides about the model; nobody else may.
 _FROM_TASK = ("vocabulary", "classes", "causal", "axes", "readout", "length", "tied")
@@ -45,7 +44,12 @@ class RunConfig:
     evaluation_sequences: int = 1000
     stop_when_solved: bool = False
     threads: int = 1  # sums in another order differ in their last bits, so this is part of what a run is
-    device: str = "cpu"
+    device: str = "cpu"  # `auto` has become a device by the time it stands here
+
+    def __post_init__(self) -> None:
+        problems = settle(self)
+        if problems:
+            raise InputError("; ".join(problems))
 
     @property
     def id(self) -> str:
@@ -54,15 +58,7 @@ class RunConfig:
 
     def make_task(self) -> Task:
         """The task with its parameters."""
-        return make_task(self.task)
-
-
-def make_task(text: str) -> Task:
-    """A task as people write it: `k_back`, `k_back(k=5, mode=match)`."""
-    choices = parse_choice(text)
-    if len(choices) != 1:
-        raise InputError(f"one task at a time, got {text!r}")
-    return tasks.create(choices[0].name, **dict(choices[0].parameters))
+        return tasks.parse(self.task)[1]
 
 
 def resolve(settings: Mapping[str, Any]) -> RunConfig:
@@ -70,15 +66,19 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     given = dict(settings)
     if "task" not in given or "encoding" not in given:
         raise InputError(f"a run needs a task and an encoding, got {', '.join(given) or 'neither'}")
-    task = make_task(given.pop("task"))
-    text = settings["task"]
+    text, task = tasks.parse(str(given.pop("task")))
     extras = {"epochs", "preset"}
     run_keys = {f.name for f in fields(RunConfig)} - {"task", "model"}
     model_keys = {f.name for f in fields(ModelConfig)} - set(_FROM_TASK)
-    model = {"encoding": given.pop("encoding"), **given.pop("model", {})}
+    inner = given.pop("model", {})
+    if not isinstance(inner, Mapping):
+        raise InputError(f"model must be a table of keys and values, got {inner!r}")
+    model = dict(inner)
     problems = []
     for key in list(given):
-        if key in model_keys:
+        if key in model_keys and key in model:
+            problems.append(f"{key} was given twice, as {key} and as model.{key}")
+        elif key in model_keys:
             model[key] = given.pop(key)
         elif key in _FROM_TASK or key == "position":
             problems.append(f"{key} is decided by the task {task.name}")
@@ -87,11 +87,12 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     problems += [f"{key} is decided by the task {task.name}" for key in model if key in _FROM_TASK]
     if problems:
         raise InputError("; ".join(problems))
-    preset = given.pop("preset", "classic")
+    preset = str(given.pop("preset", "classic"))
     if preset not in PRESETS:
-        raise InputError(f"unknown preset {preset!r}: {nearest(str(preset), PRESETS)}")
+        raise InputError(f"unknown preset {preset!r}: {nearest(preset, PRESETS)}")
+    given["device"] = str(pick_device(str(given.get("device", "auto"))))
     lengths = _lengths(task, given)
-    budget = _budget(task, given)
+    budget = _budget(task, given, lengths["train_lengths"])
     limit = _position_limit(task, given, lengths)
     # Under drawn coverage, every id below the limit is trained.
     trained = limit or task.width(max(lengths["train_lengths"]))
@@ -134,7 +135,13 @@ def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     return dict(train_lengths=train, test_lengths=tuple(sorted(set(inside))), ood_lengths=tuple(sorted(set(outside))))
 
 
-def _budget(task: Task, given: dict[str, Any]) -> dict[str, Any]:
+def shares(dataset: int, lengths: tuple[int, ...]) -> list[int]:
+    """How many sequences of a fixed dataset each of the training lengths has."""
+    count = lengths[-1] - lengths[0] + 1
+    return [dataset // count + (i < dataset % count) for i in range(count)]
+
+
+def _budget(task: Task, given: dict[str, Any], lengths: tuple[int, ...]) -> dict[str, Any]:
     """Steps; or a fixed dataset and epochs, which come to steps."""
     dataset = given.pop("dataset", task.dataset)
     steps, epochs, batch = given.pop("steps", None), given.pop("epochs", None), given.get("batch", RunConfig.batch)
@@ -147,7 +154,8 @@ def _budget(task: Task, given: dict[str, Any]) -> dict[str, Any]:
         if epochs is not None:
             raise InputError(f"{task.name} draws fresh sequences, which have no epochs: give steps, or a dataset size")
         return {"dataset": None, "steps": steps or 600}
-    return {"dataset": dataset, "steps": steps or (epochs or 20) * math.ceil(dataset / batch)}
+    per_epoch = sum(math.ceil(share / batch) for share in shares(dataset, lengths))  # a batch has one length
+    return {"dataset": dataset, "steps": steps or (epochs or 20) * per_epoch}
 
 
 def _position_limit(task: Task, given: dict[str, Any], lengths: dict[str, tuple[int, ...]]) -> int:
@@ -182,6 +190,8 @@ def _check(config: RunConfig) -> None:
         for name in ("warmup", "decay")
         if not 0 <= (value := getattr(config, name)) <= 1
     ]
+    if config.schedule == "wsd" and config.warmup + config.decay > 1:
+        problems.append(f"warmup and decay must not overlap, got {config.warmup:g} and {config.decay:g} of all steps")
     if len(config.betas) != 2 or not all(0 <= b < 1 for b in config.betas):
         problems.append(f"betas must be two numbers from 0 to below 1, got {list(config.betas)}")
     if problems:

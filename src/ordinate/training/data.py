@@ -10,7 +10,7 @@ from torch import Tensor
 from ordinate.core.positions import draw
 from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
-from ordinate.training.config import RunConfig
+from ordinate.training.config import RunConfig, shares
 
 
 class TrainingData:
@@ -46,11 +46,9 @@ class TrainingData:
 
     def _dataset(self, size: int) -> list[Batch]:
         """One block per training length, of equal shares."""
-        lengths = range(self.low, self.high + 1)
-        shares = [size // len(lengths) + (i < size % len(lengths)) for i in range(len(lengths))]
         return [
             self.task.sample(share, length, generator(self.config.seed, "dataset", length))
-            for share, length in zip(shares, lengths, strict=True)
+            for length, share in enumerate(shares(size, self.config.train_lengths), start=self.low)
             if share
         ]
 

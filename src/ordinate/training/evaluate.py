@@ -12,7 +12,6 @@ from ordinate.core.positions import draw
 from ordinate.core.seeds import generator
 from ordinate.core.task import UNSCORED, Batch, Task
 from ordinate.model import Transformer
-from ordinate.model.transformer import distinct
 from ordinate.training.config import RunConfig
 from ordinate.training.data import EvaluationSet
 
@@ -32,7 +31,7 @@ class Scores:
 
 def reach(model: Transformer) -> int:
     """The first position that some encoding of the model cannot take."""
-    return min(part.limit for part in distinct(model.per_layer))
+    return min(part.limit for part in model.parts)
 
 
 def evaluate(model: Transformer, task: Task, config: RunConfig, chosen: EvaluationSet) -> Scores | None:

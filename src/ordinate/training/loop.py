@@ -14,6 +14,7 @@ from ordinate.core.config import to_dict
 from ordinate.core.seeds import seed_of
 from ordinate.core.task import UNSCORED, Batch
 from ordinate.model import Transformer, pick_device
+from ordinate.model.edge import arrive
 from ordinate.store import Run, Store
 from ordinate.store.files import Record
 from ordinate.training import checkpoint, environment
@@ -74,7 +75,6 @@ class _Training:
         self.marks = {math.ceil(config.steps * (i + 1) / CHECKPOINTS) for i in range(CHECKPOINTS)}
         self.log_every = max(1, config.steps // 100)
         self.step, self.first_loss, self.status = 0, math.nan, "finished"
-        self.recorded: list[Record] = []
 
     def go(self) -> None:
         saved = checkpoint.load(self.run.folder, self.run.id, self.model, self.optimiser)
@@ -172,7 +172,7 @@ class _Training:
             tokens = batch.tokens.to(self.device)
             positions = None if batch.positions is None else batch.positions.to(self.device)
             plain = F.embedding(tokens, self.model.embedding.weight)
-            place = self.model.place(tokens, positions)
+            place, _ = arrive(self.config.model, self.model.parts, tokens, positions)
             changed, _ = self.model.begin(plain, self.model.pair(place, None, None))
             added = (changed - plain).norm(dim=-1).mean().item()
         size = plain.norm(dim=-1).mean().item()
@@ -192,10 +192,11 @@ class _Training:
         }
 
     def _save(self) -> None:
-        path = self.run.journal.path
+        """Keep all that is needed to go on from here."""
+        self.run.beat()  # saves come at least twice in the silence after which a run counts as dead; records may not
         state = {
             "step": self.step, "first_loss": self.first_loss, "status": self.status,
-            "journal": path.stat().st_size if path.exists() else 0,
+            "journal": self.run.journal.sync(),
         }  # fmt: skip
         checkpoint.save(self.run.folder, self.run.id, self.model, self.optimiser, state)
 

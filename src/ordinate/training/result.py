@@ -39,7 +39,7 @@ def summarise(
             row["verdict"] = word(task.bar, _against(start, config), outside, diverged=diverged)
             row["normalised"] = None if row["score"] is None else normalised(row["score"], row["chance"])
     for row in rows:
-        if row["split"] in ("ood", "shift") and row["loss"] is not None:
+        if row["split"] in ("ood", "shift") and row["loss"] is not None and inside["loss"] is not None:
             row["gap_loss"] = row["loss"] - inside["loss"]
             row["gap_accuracy"] = inside["accuracy"] - row["accuracy"]
     curve = [r for r in journal if r["split"] == "valid" and r["metric"] == task.metric]
@@ -51,7 +51,9 @@ def summarise(
         "fitted": fitted,
         "evaluation": rows,
         "learning_speed": _speed(task, curve),
-        "records": [r for r in journal if r["metric"] != "tokens_per_second"] + records,
+        # the last point of the curve is the validation score of the end: it stands there once
+        "records": [r for r in journal if r["metric"] != "tokens_per_second"]
+        + [r for r in records if r["split"] != "valid"],
     }
 
 

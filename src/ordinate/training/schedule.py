@@ -18,7 +18,7 @@ def rate(config: RunConfig, step: int) -> float:
         case "linear":
             return config.lr * (1 - done)
         case "wsd":
-            down = max(1, round(config.decay * config.steps))
+            down = round(config.decay * config.steps)
             into = step - (config.steps - down)
             # 1 - sqrt, with one virtual step more so that the last is above 0
             return config.lr * (1 - math.sqrt((into + 1) / (down + 1))) if into >= 0 else config.lr

@@ -1,0 +1,5 @@
+"""`python -m ordinate`."""
+
+from ordinate.cli import main
+
+main()

@@ -1,0 +1,59 @@
+"""From names in a configuration to the encoding of every layer."""
+
+from collections.abc import Sequence
+
+from ordinate import encodings as registry
+from ordinate.core.choice import Choice
+from ordinate.core.combine import combine
+from ordinate.core.encoding import Encoding
+from ordinate.core.errors import InputError
+from ordinate.model.config import ModelConfig
+
+
+def make_encodings(config: ModelConfig) -> list[Encoding]:
+    """The encodings that a configuration names, one per layer. Layers share objects unless an encoding is per layer."""
+    shared: dict[Choice, Encoding] = {}
+    whole: dict[tuple[Choice, ...], Encoding] = {}
+    result = []
+    for choices in config.choices():
+        if choices not in whole:
+            parts = []
+            for choice in choices:
+                part = shared.get(choice) or _create(config, choice)
+                if not part.per_layer:
+                    shared[choice] = part
+                parts.append(part)
+            made = combine(*parts)
+            if not any(part.per_layer for part in parts):
+                whole[choices] = made
+        result.append(whole.get(choices, made))
+    return result
+
+
+def _create(config: ModelConfig, choice: Choice) -> Encoding:
+    return registry.create(
+        choice.name, dim=config.dim, heads=config.heads, length=config.length, layers=config.layers,
+        causal=config.causal, axes=config.axes, head_dim=config.head_width, **dict(choice.parameters),
+    )  # fmt: skip
+
+
+def check_encodings(config: ModelConfig, per_layer: Sequence[Encoding]) -> None:
+    """Refuse encodings made for another model."""
+    if len(per_layer) != config.layers:
+        raise InputError(f"{len(per_layer)} encodings for {config.layers} layers: give one per layer")
+    for part in distinct(per_layer):
+        wanted = dict(
+            heads=config.heads, dim=config.dim, head_dim=config.head_width, causal=config.causal, axes=config.axes
+        )
+        for field, want in wanted.items():
+            found = getattr(part.shape, field)
+            if found != want:
+                raise InputError(f"{part.name} was made for {field} {found}, but the model has {field} {want}")
+        layers = sum(part in whole.parts() for whole in per_layer)
+        if part.per_layer and layers > 1:
+            raise InputError(f"{part.name} has parameters of its own for each layer: give every layer its own object")
+
+
+def distinct(encodings: Sequence[Encoding]) -> list[Encoding]:
+    """All parts of these encodings, each once, in order."""
+    return list({id(part): part for encoding in encodings for part in encoding.parts()}.values())

@@ -1,0 +1,71 @@
+"""The words, in the order in which they are decided."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ordinate.statistics.baselines import band
+from ordinate.statistics.verdict import Score, normalised, word
+
+BAR = 0.95
+shares = st.floats(0, 1)
+floors = st.floats(0, 0.9)
+sequences = st.integers(1, 3000)
+
+
+def scores(values: st.SearchStrategy[float | None] = shares) -> st.SearchStrategy[Score]:
+    return st.builds(Score, values, floors, sequences)
+
+
+anything = st.none() | scores(st.none() | shares)
+fitted = st.builds(Score, st.floats(BAR, 1), st.floats(0, 0.5), st.integers(100, 3000))
+
+
+@given(inside=scores(st.none() | shares), outside=anything)
+def test_diverged_comes_first(inside: Score, outside: Score | None) -> None:
+    assert word(BAR, inside, outside, diverged=True) == "diverged"
+
+
+@settings(deadline=None)
+@given(inside=scores(), outside=anything)
+def test_then_the_training_range_decides(inside: Score, outside: Score | None) -> None:
+    """At chance goes before not fitting, and both before anything about other ranges."""
+    found = word(BAR, inside, outside)
+    if inside.value <= band(inside.floor, inside.sequences)[1]:
+        assert found == "at chance"
+    elif inside.value < BAR:
+        assert found == "did not fit"
+    else:
+        assert found in ("out of range", "solves", "partial", "fits")
+
+
+@settings(deadline=None)
+@given(inside=fitted, outside=scores(st.none() | shares))
+def test_last_the_other_range(inside: Score, outside: Score) -> None:
+    found = word(BAR, inside, outside)
+    if outside.value is None:
+        assert found == "out of range"
+    elif outside.value >= BAR:
+        assert found == "solves"
+    else:
+        assert found == ("partial" if outside.value > band(outside.floor, outside.sequences)[1] else "fits")
+
+
+@given(inside=fitted)
+def test_alone_the_training_range_is_solved(inside: Score) -> None:
+    assert word(BAR, inside, None) == "solves"
+
+
+def test_by_hand() -> None:
+    """Of 1000 coins, 531 heads are the most that 95 % of all throws keep to."""
+    at = {value: Score(value, 0.5, 1000) for value in (0.5, 0.531, 0.532, 0.949, 0.95, 1.0)}
+    inside = [word(BAR, score, None) for score in at.values()]
+    assert inside == ["at chance", "at chance", "did not fit", "did not fit", "solves", "solves"]
+    outside = [word(BAR, at[1.0], score) for score in at.values()]
+    assert outside == ["fits", "fits", "partial", "partial", "solves", "solves"]
+    assert word(BAR, at[1.0], Score(None, 0.5, 1000)) == "out of range"
+
+
+@given(chance=floors, value=shares)
+def test_normalised_is_zero_at_chance_and_one_when_all_is_right(chance: float, value: float) -> None:
+    assert normalised(chance, chance) == 0 and normalised(1.0, chance) == 1
+    assert (normalised(value, chance) > 0) == (value - chance > 0)

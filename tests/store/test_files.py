@@ -1,0 +1,92 @@
+"""Files that nobody ever meets half of."""
+
+import errno
+import multiprocessing
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ordinate.store import Run
+from ordinate.store.files import Journal, read_json, write_atomic, write_json
+
+VALUES = st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+
+
+@given(records=st.lists(st.dictionaries(st.text(), VALUES)), data=st.data())
+def test_a_torn_last_line_is_dropped(records: list[dict[str, object]], data: st.DataObject) -> None:
+    """Wherever the file ends, its readers see the records that are whole, and no others."""
+    with TemporaryDirectory() as folder:
+        journal = Journal(Path(folder) / "metrics.jsonl")
+        ends = [0, *(journal.append([record]) for record in records)]
+        size = data.draw(st.integers(0, ends[-1]))
+        if records:
+            os.truncate(journal.path, size)
+        whole = sum(end <= size for end in ends) - 1
+        assert list(journal.read()) == records[:whole]
+        assert list(journal.read(ends[whole])) == []
+
+
+@pytest.mark.parametrize("torn", [0, 1, 30])
+def test_cut_and_written_again_is_written_once(tmp_path: Path, torn: int) -> None:
+    journal = Journal(tmp_path / "metrics.jsonl")
+    journal.append([{"step": 1}])
+    size = journal.sync()
+    journal.append([{"step": step} for step in (2, 3, 4)])
+    whole = journal.path.read_bytes()
+    for _ in range(3):
+        os.truncate(journal.path, len(whole) - torn)
+        journal.cut(size)
+        assert journal.sync() == size
+        journal.append([{"step": step} for step in (2, 3, 4)])
+        assert journal.path.read_bytes() == whole
+
+
+def test_a_journal_that_was_never_written_is_empty(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "metrics.jsonl")
+    journal.cut(0)
+    assert list(journal.read()) == [] and Run(tmp_path).step == 0
+
+
+def test_a_reader_sees_nothing_or_all(tmp_path: Path) -> None:
+    """A writer replaces the result again and again; whoever looks sees one of its versions, as a whole."""
+    run, versions = Run(tmp_path), 60
+
+    def write() -> None:
+        for version in range(versions):
+            run.finish({"rows": [version] * 20_000})
+
+    process = multiprocessing.get_context("fork").Process(target=write)
+    process.start()
+    seen: list[int] = []
+    while process.is_alive() or not seen:
+        if run.done:
+            rows = run.result["rows"]
+            assert len(rows) == 20_000 and len(set(rows)) == 1
+            seen.append(rows[0])
+    assert process.exitcode == 0
+    assert seen == sorted(seen) and run.result["rows"][0] == versions - 1
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_a_failed_write_leaves_the_old_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "result.json"
+    write_json(path, "old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomic(path, b"new")
+    assert read_json(path) == "old" and os.listdir(tmp_path) == ["result.json"]
+
+
+def test_what_is_not_json_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_json(tmp_path / "result.json", float("nan"))
+    with pytest.raises(ValueError, match="JSON compliant"):
+        Journal(tmp_path / "metrics.jsonl").append([{"value": float("inf")}])
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,81 @@
+"""Many runs in one folder."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ordinate import InputError, open_store
+
+IDS = ("0123456789ab", "01ffffffffff", "aaaaaaaaaaaa")
+
+
+def test_runs_are_found_by_how_their_id_starts(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for number, name in enumerate(IDS):
+        store.run(name).begin({}, {})
+        os.utime(tmp_path / name / "config.json", (number, number))
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / "ffffffffffff").mkdir()  # claimed, and killed before it had a configuration
+    assert [run.id for run in store.runs()] == list(IDS)
+    assert store.find("a").id == IDS[2] and store.find("012").id == IDS[0]
+    with pytest.raises(InputError, match="2 runs start with '01'"):
+        store.find("01")
+    with pytest.raises(InputError, match=r"no run '0123456789aa' in .*did you mean 0123456789ab"):
+        store.find("0123456789aa")
+    with pytest.raises(InputError, match="twelve hexadecimal digits"):
+        store.run("../elsewhere")
+
+
+def test_a_store_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert open_store(tmp_path / "none").runs() == []
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_is_remembered_is_computed_once(tmp_path: Path) -> None:
+    store, calls = open_store(tmp_path / "new"), []
+
+    def compute() -> dict[str, object]:
+        calls.append(1)
+        return {"floor": 0.5}
+
+    assert store.remember("baselines", "a", compute) == store.remember("baselines", "a", compute) == {"floor": 0.5}
+    assert len(calls) == 1
+    assert store.remember("baselines", "b", compute) == {"floor": 0.5} and len(calls) == 2
+
+
+@contextmanager
+def tiny_disk(folder: Path, options: str) -> Iterator[None]:
+    """A file system of its own at this folder, where that is allowed."""
+    folder.mkdir()
+    if os.system(f"mount -t tmpfs -o {options} tmpfs {folder} 2>/dev/null"):
+        pytest.skip("needs the right to mount")
+    try:
+        yield
+    finally:
+        os.system(f"umount {folder}")
+
+
+def test_a_place_that_cannot_be_written_is_refused_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for place in (tmp_path / "file", tmp_path / "file" / "runs"):
+        with pytest.raises(InputError, match="cannot be made"):
+            open_store(place).check_writable()
+    assert (tmp_path / "file").read_text() == "in the way"
+    with tiny_disk(tmp_path / "read-only", "ro"), pytest.raises(InputError, match="cannot be written"):
+        open_store(tmp_path / "read-only").check_writable()
+
+
+def test_a_full_disk_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    with tiny_disk(tmp_path / "full", "size=16k"):
+        (tmp_path / "full" / "filler").write_bytes(b"x" * 2**14)
+        with pytest.raises(InputError, match="cannot be written: No space left on device"):
+            open_store(tmp_path / "full").check_writable()
+        assert os.listdir(tmp_path / "full") == ["filler"]
+
+
+def test_a_good_place_is_made_and_left_empty(tmp_path: Path) -> None:
+    open_store(tmp_path / "deep" / "runs").check_writable()
+    assert os.listdir(tmp_path / "deep" / "runs") == []

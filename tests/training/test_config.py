@@ -1,0 +1,158 @@
+"""From what a user writes to what a run is; or one clear sentence."""
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from ordinate import InputError
+from ordinate.core.config import parse_pairs, to_dict
+from ordinate.training import RunConfig, resolve
+from ordinate.training.data import TrainingData
+
+BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (dict(task="k_bac"), "unknown task 'k_bac': did you mean k_back?"),
+        (dict(task="k_back(kk=3)"), r"k_back has no parameter kk: did you mean k\?"),
+        (dict(task="k_back+markers"), "one task at a time, got 'k_back[+]markers'"),
+        (dict(task="k_back(k=0)"), "k must be at least 1, got 0"),
+        (dict(task="k_back(vocabulary=1)"), "vocabulary must be at least 2, got 1"),
+        (dict(task="shift_pattern(vocabulary=3)"), "shift_pattern needs a vocabulary above 3"),
+        (dict(task="copy_unique(vocabulary=30)"), "copy_unique makes lengths of 1 to 30 .*, got 40"),
+        (dict(encoding="ropee"), "unknown encoding 'ropee': did you mean .*rope"),
+        (dict(encoding="rope(bass=3)"), r"rope has no parameter bass: did you mean base\?"),
+        (dict(encoding="rope_2d"), "rope_2d reads positions with 2 axes, but the model's have 1"),
+        (dict(encoding=""), "encoding is empty"),
+        (dict(encoding="cope", task="value_at_position"), "cope is defined for causal attention alone"),
+        (dict(lrr=1), "unknown key lrr: did you mean lr?"),
+        (dict(dims=1, stepps=2), "unknown key dims: did you mean dim.*; unknown key stepps: did you mean steps?"),
+        (dict(model=dict(dims=1)), "unknown key dims: did you mean dim?"),
+        (dict(model=7), "model must be a table of keys and values, got 7"),
+        (dict(dim=32, model=dict(dim=64)), "dim was given twice, as dim and as model.dim"),
+        (dict(model=dict(encoding="alibi")), "encoding was given twice"),
+        (dict(vocabulary=9, causal=False), "vocabulary is decided by the task k_back; causal is decided by the task"),
+        (dict(model=dict(length=9)), "length is decided by the task k_back"),
+        (dict(preset="clasic"), "unknown preset 'clasic': did you mean classic?"),
+        (dict(dim=30), "4 heads do not divide dim 30"),
+        (dict(dropout=1), "dropout must be at least 0 and below 1"),
+        (dict(train_lengths=[2, 8]), r"k_back makes lengths of at least 4 \(k is 3\), got 2"),
+        (dict(train_lengths=[8, 4]), r"one length or a range \[shortest,longest\], got \[8, 4\]"),
+        (dict(train_lengths=[4, 8, 12]), "one length or a range"),
+        (dict(train_lengths="long"), "train_lengths must be whole numbers, got 'long'"),
+        (dict(test_lengths=[64]), "test length 64 lies outside the training lengths 8 to 32"),
+        (dict(test_lengths=[]), "test_lengths is empty"),
+        (dict(ood_lengths=[32, 64]), "ood length 32 is not out of distribution: training goes up to length 32"),
+        (dict(ood_lengths=[3]), "k_back makes lengths of at least 4"),
+        (dict(steps=9, epochs=2, dataset=9), "give steps or epochs, not both: got steps=9 and epochs=2"),
+        (dict(epochs=2), "k_back draws fresh sequences, which have no epochs"),
+        (dict(steps=0), "steps must be a whole number of at least 1, got 0"),
+        (dict(batch=True), "batch must be a whole number of at least 1, got True"),
+        (dict(dataset="big"), "dataset must be a whole number of at least 1, got 'big'"),
+        (dict(coverage="ofset"), "coverage must be one of plain, offset, randomized, got 'ofset'"),
+        (
+            dict(coverage="offset", position_limit=63),
+            "position_limit must be at least 64, the longest sequence, got 63",
+        ),
+        (dict(position_limit=64), "position_limit is read by coverage=offset .* but coverage is plain"),
+        (dict(schedule="wds"), "schedule must be one of .* got 'wds': did you mean wsd?"),
+        (dict(schedule="wsd", warmup=0.5, decay=0.6), "warmup and decay must not overlap, got 0.5 and 0.6"),
+        (dict(lr=-1, warmup=3), "lr must be at least 1e-12, got -1; warmup must lie in 0 to 1, got 3"),
+        (dict(lr=float("nan")), "lr must be finite, got nan"),
+        (dict(betas=[0.9]), r"betas must be two numbers from 0 to below 1, got \[0.9\]"),
+        (dict(betas=[0.9, 1.0]), "betas must be two numbers"),
+        (dict(evaluation_sequences=0), "evaluation_sequences must be at least 1, got 0"),
+        (dict(seed=1.5), "seed must be a whole number, got 1.5"),
+        (dict(device="gpu"), "unknown device 'gpu'"),
+        (dict(device=5), "unknown device '5'"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as caught:
+        resolve(BASE | settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_task_and_an_encoding_are_needed() -> None:
+    with pytest.raises(InputError, match="a run needs a task and an encoding, got task"):
+        resolve(dict(task="k_back"))
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (dict(task="k_back(k=5,mode=match)"), dict(task=" k_back( mode = match , k = 5 )")),
+        (dict(task="k_back"), dict(task="k_back(k=3,mode=recall)")),
+        (dict(task="k_back(k=[1,2])"), dict(task="k_back(k=[1, 2])")),
+        (dict(encoding="rope"), dict(encoding="rope()")),
+        (dict(encoding="rope"), dict(encoding="rope(base=10000.0)")),
+        (dict(encoding="rope(base=5e5)"), dict(encoding="rope( base=500_000 )")),
+        (dict(encoding="alibi+rope(base=9)"), dict(encoding="alibi + rope(base=9.0)")),
+        (dict(encoding=("rope", "none")), dict(encoding=["rope()", "none"])),
+        (dict(lr=1, dim=64), dict(model=dict(dim=64), lr=1.0)),
+        (dict(train_lengths=32), dict(train_lengths=[32, 32])),
+        (dict(test_lengths=[32, 8]), dict(test_lengths=(8, 32, 32))),
+        (dict(ood_lengths=[64]), {}),
+        (dict(dataset=128, batch=64, epochs=3, train_lengths=8), dict(dataset=128, steps=6, train_lengths=8)),
+        (dict(preset="classic", steps=600), {}),
+        (dict(device="auto"), {}),
+        (parse_pairs(["model.dim=64", "betas=[0.9,0.95]", "clip=1"]), dict(betas=[0.9, 0.95], dim=64, clip=1.0)),
+    ],
+)
+def test_one_content_has_one_id(one: dict[str, Any], two: dict[str, Any]) -> None:
+    first, second = resolve(BASE | one), resolve(dict(reversed((BASE | two).items())))
+    assert first == second and first.id == second.id
+    again = resolve(BASE | one | dict(task=first.task, encoding=first.model.encoding))
+    assert again == first  # a resolved name says all that was said
+
+
+CHANGES: dict[str, Any] = dict(
+    task="k_back(k=4)", model=dict(dim=64), steps=601, train_lengths=[8, 31], test_lengths=[31, 32], ood_lengths=[65],
+    dataset=100, seed=1, batch=65, optimiser="adam", lr=2e-3, betas=[0.9, 0.99], weight_decay=0.0, schedule="linear",
+    warmup=0.0, decay=0.1, clip=0.0, coverage="offset", position_limit=99, coverage_draws=6, evaluation_sequences=999,
+    stop_when_solved=True, threads=2, device="cpu:0",
+)  # fmt: skip
+
+
+def test_any_change_gives_another_id() -> None:
+    assert CHANGES.keys() == {field.name for field in fields(RunConfig)}
+    inner = [dict(encoding=e) for e in ("alibi", "rope(base=9)", ("rope", "none"), "alibi+rope")] + [dict(bias=False)]
+    settings = [BASE, *({key: value} for key, value in CHANGES.items() if key != "position_limit"), *inner]
+    settings.append(dict(coverage="offset", position_limit=CHANGES["position_limit"]))
+    found = [resolve(BASE | change).id for change in settings]
+    assert len(set(found)) == len(found)
+
+
+def test_the_task_decides_what_it_knows() -> None:
+    config = resolve(dict(task="value_at_position", encoding="learned"))
+    model, task = config.model, config.make_task()
+    assert (model.vocabulary, model.classes, model.causal, model.readout) == (20, 3, False, "mean")
+    assert config.train_lengths == task.train_lengths == (32, 32) and model.length == 32
+    assert config.dataset == 5000 and config.steps == 20 * 79  # 79 batches of 64
+    assert config.test_lengths == (32,) and config.ood_lengths == (64, 96, 128)
+    grid = resolve(dict(task="image_pattern", encoding="rope_2d"))
+    assert grid.model.axes == 2 and grid.model.length == max(grid.make_task().sides(max(grid.train_lengths)))
+
+
+def test_drawn_coverage_trains_every_id_below_its_limit() -> None:
+    config = resolve(BASE | dict(coverage="randomized"))
+    assert config.position_limit == config.model.length == 64
+    assert resolve(BASE | dict(coverage="offset", position_limit=100)).model.length == 100
+
+
+@pytest.mark.parametrize("size", [5, 100, 250])
+def test_an_epoch_shows_every_sequence_once(size: int) -> None:
+    config = resolve(BASE | dict(dataset=size, epochs=2, batch=8, train_lengths=[8, 17]))
+    data = TrainingData(config, config.make_task())
+    shown = [str(row) for step in range(config.steps) for row in data.batch(step).tokens.tolist()]
+    first, second = shown[:size], shown[size:]
+    assert sorted(first) == sorted(second) and len(set(first)) == size
+    assert first != second or size < 9
+
+
+def test_it_is_plain_data() -> None:
+    config = to_dict(resolve(BASE | dict(dim=64)))
+    assert config["model"]["dim"] == 64 and config["task"] == "k_back"

@@ -1,0 +1,187 @@
+"""What a run says about itself when it is over."""
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from ordinate import Transformer
+from ordinate.core.config import to_dict
+from ordinate.store import Run, Store
+from ordinate.store.files import read_json
+from ordinate.training import Progress, loop, train
+from ordinate.training.data import evaluation_sets
+from ordinate.training.evaluate import evaluate
+
+from .runs import small
+
+EASY = dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7])  # solved after a few steps
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(small(steps=25), Store(tmp_path_factory.mktemp("runs")))
+
+
+def curve(result: dict[str, Any], metric: str, split: str = "valid") -> dict[int, float]:
+    return {r["step"]: r["value"] for r in result["records"] if r["split"] == split and r["metric"] == metric}
+
+
+def test_ten_points_on_the_curve(finished: Run) -> None:
+    for metric in ("loss", "accuracy", "exact"):
+        assert list(curve(finished.result, metric)) == [3, 5, 8, 10, 13, 15, 18, 20, 23, 25]
+
+
+def test_metrics_as_they_come(finished: Run) -> None:
+    journal = list(finished.journal.read())
+    for metric in ("loss", "accuracy", "gradient_norm", "lr", "tokens_per_second"):
+        found = [r["value"] for r in journal if r["split"] == "train" and r["metric"] == metric]
+        assert len(found) == 25 and all(math.isfinite(value) and value >= 0 for value in found)
+    assert finished.step == 25
+
+
+def test_each_record_stands_once(finished: Run) -> None:
+    records = finished.result["records"]
+    keys = Counter((r["step"], r["split"], r["length"], r["metric"]) for r in records)
+    assert set(keys.values()) == {1}
+    assert all(r["run"] == finished.id and "tokens" not in r["metric"] for r in records)
+
+
+@pytest.mark.parametrize(("encoding", "adds"), [("rope", False), ("sinusoidal", True), ("learned", True)])
+def test_norms_of_embeddings_and_encoding(encoding: str, adds: bool, tmp_path: Path) -> None:
+    run = train(small(encoding=encoding, steps=1, dim=64, ood_lengths=[]), Store(tmp_path))
+    norms = {r["metric"]: r["value"] for r in run.journal.read() if r["step"] == 0}
+    assert norms.keys() == {"embedding_norm", "encoding_norm"}
+    assert norms["embedding_norm"] == pytest.approx(0.02 * 64**0.5, rel=0.2)
+    expected = {"rope": 0.0, "sinusoidal": 32**0.5, "learned": 0.02 * 64**0.5}[encoding]
+    assert norms["encoding_norm"] == pytest.approx(expected, rel=0.2) and (norms["encoding_norm"] > 0) is adds
+
+
+def test_the_kept_weights_have_the_stored_scores(finished: Run) -> None:
+    config = small(steps=25)
+    model = Transformer(config.model, seed=99)
+    model.load_state_dict(load_file(finished.folder / "model.safetensors"))
+    model.eval()
+    rows = finished.result["evaluation"]
+    for chosen, row in zip(evaluation_sets(config, config.make_task()), rows, strict=True):
+        scores = evaluate(model, config.make_task(), config, chosen)
+        assert scores is not None
+        assert {name: row[name] for name in ("loss", "accuracy", "exact")} == scores.values
+        assert (row["split"], row["length"], row["hash"]) == (chosen.split, chosen.length, chosen.hash)
+        assert row["score"] == row["accuracy"] and row["sequences"] == 40
+
+
+def test_gaps_floors_and_normalised_scores(finished: Run) -> None:
+    rows = {row["split"]: row for row in finished.result["evaluation"]}
+    inside, outside = rows["id"], rows["ood"]
+    assert outside["gap_loss"] == outside["loss"] - inside["loss"]
+    assert outside["gap_accuracy"] == inside["accuracy"] - outside["accuracy"]
+    assert "gap_loss" not in inside and "gap_loss" not in rows["valid"]
+    for row in rows.values():
+        known = [row[name] for name in ("chance", "majority", "position_only", "bag_of_tokens")]
+        assert row["floor"] == max(known) and row["chance"] == 0.25
+        assert row["normalised"] == pytest.approx((row["score"] - 0.25) / 0.75)
+    assert finished.result["fitted"] is (inside["score"] >= finished.result["bar"])
+
+
+def test_attention_maps_are_kept(finished: Run) -> None:
+    maps = load_file(finished.folder / "attention.safetensors")
+    weights = maps["layer_0"]
+    assert maps.keys() == {"layer_0", "tokens", "targets"} and weights.shape == (2, 2, 8, 8)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 2, 8))
+    assert weights.triu(1).abs().sum() == 0
+
+
+def test_what_was_run_and_where(finished: Run) -> None:
+    assert finished.config == to_dict(small(steps=25)) | {
+        key: list(value) for key, value in to_dict(small(steps=25)).items() if isinstance(value, tuple)
+    }
+    env = read_json(finished.folder / "env.json")
+    assert env["schema"] == 1 and env["torch"] == torch.__version__ and env["threads"] == 1
+    assert not (finished.folder / "checkpoint.pt").exists() and not (finished.folder / "claim").exists()
+
+
+def test_done_means_done(finished: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(loop, "_Training")
+    assert train(small(steps=25), Store(finished.folder.parent)).result == finished.result
+
+
+@pytest.mark.parametrize("clip", [1.0, 0.0])
+def test_divergence_is_a_result(clip: float, tmp_path: Path) -> None:
+    run = train(small(lr=1e6, clip=clip, warmup=0), Store(tmp_path))
+    result = run.result
+    assert result["status"] == "diverged" and result["steps"] < 20 and not result["fitted"]
+    assert {row["verdict"] for row in result["evaluation"]} == {"diverged"}
+    assert all(row["score"] is row["loss"] is row["normalised"] is None for row in result["evaluation"])
+    assert result["learning_speed"] is None
+    assert "diverged" in (run.folder / "log.txt").read_text()
+
+
+def test_a_loss_that_is_not_a_number_is_divergence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "rate", lambda config, step: math.nan if step == 3 else 0.01)
+    result = train(small(task="markers", train_lengths=32, ood_lengths=[], dataset=None), Store(tmp_path)).result
+    assert result["status"] == "diverged" and result["fitted"] is None and result["steps"] == 5
+    assert curve(result, "loss", "train")[result["steps"]] is None
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_it_stops_when_solved_only_if_asked(asked: bool, tmp_path: Path) -> None:
+    result = train(small(steps=60, stop_when_solved=asked, **EASY), Store(tmp_path)).result
+    accuracy = curve(result, "accuracy")
+    first = next(step for step, value in accuracy.items() if value >= 0.95)
+    assert first < 60 and result["steps"] == (first if asked else 60)
+    assert result["learning_speed"] == list(accuracy).index(first) + 1
+    assert result["status"] == "finished" and result["fitted"]
+
+
+def test_out_of_range_is_said_where_an_encoding_refuses(tmp_path: Path) -> None:
+    result = train(small(steps=60, encoding="learned", **EASY), Store(tmp_path)).result
+    inside, outside = result["evaluation"][1:]
+    assert inside["verdict"] == "solves"
+    assert outside["verdict"] == "out of range" and outside["score"] is None and "gap_loss" not in outside
+
+
+def test_who_did_not_fit_is_told_so_everywhere(tmp_path: Path) -> None:
+    result = train(small(steps=1, lr=1e-9, **EASY), Store(tmp_path)).result
+    verdicts = {row["verdict"] for row in result["evaluation"]}
+    assert result["fitted"] is False and verdicts <= {"at chance", "did not fit"}
+    assert result["learning_speed"] is None
+
+
+def test_a_task_scored_by_loss_has_no_words(tmp_path: Path) -> None:
+    result = train(small(task="markers", steps=3, train_lengths=32, ood_lengths=[40]), Store(tmp_path)).result
+    assert result["bar"] is result["fitted"] is result["learning_speed"] is None and result["direction"] == "lower"
+    rows = result["evaluation"]
+    assert not any("verdict" in row or "normalised" in row for row in rows)
+    assert rows[1]["score"] == rows[1]["loss"] and set(rows[1]["groups"]) >= {"loss_padding", "accuracy_value"}
+    assert rows[2]["gap_loss"] == rows[2]["loss"] - rows[1]["loss"]
+
+
+def test_two_axes_and_shifted_places_run_too(tmp_path: Path) -> None:
+    grid = small(task="image_pattern", encoding="rope_2d", train_lengths=[3, 4], ood_lengths=[5], steps=2, dim=32)
+    assert [row["split"] for row in train(grid, Store(tmp_path)).result["evaluation"]] == ["valid", "id", "ood"]
+    shifted = small(task="shift_pattern", train_lengths=[8, 10], ood_lengths=[12], steps=2)
+    rows = train(shifted, Store(tmp_path)).result["evaluation"]
+    assert [(row["split"], row["length"]) for row in rows[3:]] == [("shift", 10), ("shift", 12)]
+    assert all("verdict" in row for row in rows)
+
+
+def test_the_watcher_is_told_the_way(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    train(small(), Store(tmp_path), seen.append)
+    assert [p.step for p in seen] == list(range(1, 21)) and {p.steps for p in seen} == {20}
+    assert sum(p.validation is not None for p in seen) == 10
+    assert seen[-1].seconds_left == 0 and all(p.seconds_left >= 0 for p in seen)
+
+
+def test_threads_and_deterministic_mode_are_given_back(tmp_path: Path) -> None:
+    torch.set_num_threads(2)
+    try:
+        run = train(small(steps=1), Store(tmp_path))
+        assert torch.get_num_threads() == 2 and read_json(run.folder / "env.json")["threads"] == 1
+    finally:
+        torch.set_num_threads(1)

@@ -1,0 +1,226 @@
+"""A run that was killed, at whatever moment and however often, ends as if nothing had happened: to the bit."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordinate import InputError
+from ordinate.store import Run, Store
+from ordinate.store.files import Journal
+from ordinate.training import RunConfig, checkpoint, loop, train
+
+from .runs import Process, outcome, small
+
+MODES: dict[str, dict[str, Any]] = {
+    "fresh batches": {},
+    "fixed dataset": dict(dataset=90, schedule="wsd"),
+    "randomized positions": dict(coverage="randomized", position_limit=24, coverage_draws=2, optimiser="adam"),
+    "stops when solved": dict(
+        task="binary_majority", train_lengths=[3, 5], ood_lengths=[7], stop_when_solved=True, dropout=0.3
+    ),
+}
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "kills"), [(mode, 20 if mode == "fresh batches" else 4) for mode in MODES])
+def test_killed_at_random_moments(mode: str, kills: int, tmp_path: Path) -> None:
+    config, moments = small(steps=60, **MODES[mode]), random.Random(mode)
+    stores = (Store(tmp_path / str(number)) for number in count())
+    expected = outcome(train(config, next(stores)))
+    begin, store = time.monotonic(), next(stores)
+    train(config, store)
+    seconds = time.monotonic() - begin
+    while kills:
+        if store.run(config.id).done:
+            assert outcome(store.run(config.id)) == expected
+            store = next(stores)
+        process = Process(target=train, args=(config, store))
+        process.start()
+        process.join(moments.uniform(0, seconds))
+        process.kill()
+        process.join()
+        kills -= process.exitcode == -signal.SIGKILL
+    assert outcome(train(config, store)) == expected
+
+
+def around(call: str, number: int, when: str) -> Callable[[], None]:
+    """Makes a process die before or after one of its calls of a function of `os`."""
+
+    def prepare() -> None:
+        real, calls = getattr(os, call), count(1)
+
+        def fatal(*arguments: Any) -> None:
+            now = next(calls) == number
+            if now and when == "before":
+                die()
+            real(*arguments)
+            if now:
+                die()
+
+        setattr(os, call, fatal)
+
+    return prepare
+
+
+def in_a_record(number: int) -> Callable[[], None]:
+    """Makes a process die when half of what it adds to the journal is written."""
+
+    def prepare() -> None:
+        real, calls = Journal.append, count(1)
+
+        def fatal(self: Journal, records: list[dict[str, Any]]) -> int:
+            size = real(self, records)
+            if next(calls) == number:
+                os.truncate(self.path, size - 20)
+                die()
+            return size
+
+        Journal.append = fatal  # type: ignore[method-assign]
+
+    return prepare
+
+
+def killed(prepare: Callable[[], None], config: RunConfig, store: Store) -> bool:
+    """Do a run in a process prepared to die, and tell whether it did."""
+
+    def work() -> None:
+        prepare()
+        train(config, store)
+
+    process = Process(target=work)
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return process.exitcode != 0
+
+
+@pytest.fixture
+def few_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "CHECKPOINTS", 3)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_checkpoints")
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_before_or_after_any_rename(when: str, tmp_path: Path) -> None:
+    """Claim, configuration, environment, checkpoints, weights, maps, baselines and, last, the result."""
+    config = small(steps=6)
+    expected = outcome(train(config, Store(tmp_path / "whole")))
+    for number in count(1):
+        store = Store(tmp_path / str(number))
+        if not killed(around("replace", number, when), config, store):
+            break
+        run = store.run(config.id)
+        assert run.state in ("done", "interrupted")
+        assert outcome(train(config, store)) == expected
+    assert number == 12  # nine files of the run, and the baselines of two lengths
+
+
+@pytest.mark.usefixtures("few_checkpoints")
+@pytest.mark.parametrize("number", [4, 5, 6, 8, 11])
+def test_killed_before_a_write_has_reached_the_disk(number: int, tmp_path: Path) -> None:
+    config = small(**MODES["stops when solved"])
+    expected = outcome(train(config, Store(tmp_path / "whole")))
+    store = Store(tmp_path / "killed")
+    assert killed(around("fsync", number, "before"), config, store)
+    assert outcome(train(config, store)) == expected
+
+
+@pytest.mark.parametrize("number", [1, 2, 13])
+def test_killed_within_a_record(number: int, tmp_path: Path) -> None:
+    config = small()
+    expected = outcome(train(config, Store(tmp_path / "whole")))
+    store = Store(tmp_path / "killed")
+    assert killed(in_a_record(number), config, store)
+    run = store.run(config.id)
+    assert not run.journal.path.read_bytes().endswith(b"\n")
+    assert run.step <= max(0, number - 1)  # readers are not disturbed
+    assert outcome(train(config, store)) == expected
+
+
+def test_interrupted_by_its_watcher_it_goes_on(tmp_path: Path) -> None:
+    """Ctrl-C, or an error in the display, frees the run at once."""
+    config = small()
+    expected = outcome(train(config, Store(tmp_path / "whole")))
+    store, steps = Store(tmp_path / "interrupted"), []
+
+    def watch(progress: loop.Progress) -> None:
+        steps.append(progress.step)
+        if len(steps) == 9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, store, watch)
+    run = store.run(config.id)
+    assert run.state == "interrupted" and not (run.folder / "claim").exists()
+    assert outcome(train(config, store, watch)) == expected
+    assert steps == [*range(1, 10), *range(9, 21)]  # checkpoints are at every second step
+
+
+def test_two_processes_do_a_run_once(tmp_path: Path) -> None:
+    config, store = small(), Store(tmp_path)
+
+    def work(name: str) -> None:
+        (tmp_path / name).write_text(str(train(config, store).result))
+
+    both = [Process(target=work, args=(name,)) for name in ("one", "two")]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    run = store.run(config.id)
+    log = (run.folder / "log.txt").read_text()
+    assert log.count("started") == log.count("finished") == 1 and "continued" not in log
+    assert (tmp_path / "one").read_text() == (tmp_path / "two").read_text() == str(run.result)
+
+
+def interrupted(config: RunConfig, store: Store) -> Run:
+    """A run with a checkpoint and no result."""
+
+    def stop(progress: loop.Progress) -> None:
+        if progress.validation is not None and progress.step > 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, store, stop)
+    return store.run(config.id)
+
+
+def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    one, two = (interrupted(small(seed=seed), store) for seed in (0, 1))
+    before = (two.folder / checkpoint.NAME).read_bytes()
+    (two.folder / checkpoint.NAME).write_bytes((one.folder / checkpoint.NAME).read_bytes())
+    with pytest.raises(InputError, match="belongs to another configuration than run"):
+        train(small(seed=1), store)
+    (two.folder / checkpoint.NAME).write_bytes(before[: len(before) // 2])
+    with pytest.raises(InputError, match="is no checkpoint of this program"):
+        train(small(seed=1), store)
+    assert two.state == "interrupted"
+
+
+def test_a_folder_of_another_configuration_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = interrupted(small(), store)
+    text = (run.folder / "config.json").read_text()
+    (run.folder / "config.json").write_text(text.replace('"batch": 8', '"batch": 9'))
+    with pytest.raises(InputError, match="another configuration"):
+        train(small(), store)
+
+
+def test_a_checkpoint_holds_no_code(tmp_path: Path) -> None:
+    run = interrupted(small(), Store(tmp_path))
+    (run.folder / checkpoint.NAME).write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
+    with pytest.raises(InputError, match="is no checkpoint"):
+        train(small(), Store(tmp_path))
