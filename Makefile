@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt requirements-oracles.txt
 
 demo: install
 	$(BIN)/ordinate train k_back --encoding rope
-	$(BIN)/ordinate train k_back --encoding sinusoidal
+	$(BIN)/ordinate train k_back --encoding "learned(rows=64)"
 	$(BIN)/ordinate status
 
 # Two pytest workers with one torch thread each use two cores better than one with two.

@@ -20,6 +20,7 @@ anything = st.none() | scores(st.none() | shares)
 fitted = st.builds(Score, st.floats(BAR, 1), st.floats(0, 0.5), st.integers(100, 3000))
 
 
+@settings(deadline=None)
 @given(inside=scores(st.none() | shares), outside=anything)
 def test_diverged_comes_first(inside: Score, outside: Score | None) -> None:
     assert word(BAR, inside, outside, diverged=True) == "diverged"
@@ -50,6 +51,7 @@ def test_last_the_other_range(inside: Score, outside: Score) -> None:
         assert found == ("partial" if outside.value > band(outside.floor, outside.sequences)[1] else "fits")
 
 
+@settings(deadline=None)
 @given(inside=fitted)
 def test_alone_the_training_range_is_solved(inside: Score) -> None:
     assert word(BAR, inside, None) == "solves"
@@ -65,6 +67,7 @@ def test_by_hand() -> None:
     assert word(BAR, at[1.0], Score(None, 0.5, 1000)) == "out of range"
 
 
+@settings(deadline=None)
 @given(chance=floors, value=shares)
 def test_normalised_is_zero_at_chance_and_one_when_all_is_right(chance: float, value: float) -> None:
     assert normalised(chance, chance) == 0 and normalised(1.0, chance) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.store import Run
@@ -16,6 +16,7 @@ from ordinate.store.files import Journal, read_json, write_atomic, write_json
 VALUES = st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 
 
+@settings(deadline=None, max_examples=40)
 @given(records=st.lists(st.dictionaries(st.text(), VALUES)), data=st.data())
 def test_a_torn_last_line_is_dropped(records: list[dict[str, object]], data: st.DataObject) -> None:
     """Wherever the file ends, its readers see the records that are whole, and no others."""
@@ -59,7 +60,7 @@ def test_a_reader_sees_nothing_or_all(tmp_path: Path) -> None:
         for version in range(versions):
             run.finish({"rows": [version] * 20_000})
 
-    process = multiprocessing.get_context("fork").Process(target=write)
+    process = multiprocessing.get_context("fork").Process(target=write, daemon=True)
     process.start()
     seen: list[int] = []
     while process.is_alive() or not seen:

@@ -41,7 +41,7 @@ def claim(run: Run, *, host: str = HERE, pid: int, started: str, beat: float = 0
 def test_one_of_many_gets_it(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     pipes = [fork.Pipe() for _ in range(6)]
-    processes = [fork.Process(target=hold, args=(run, theirs)) for _, theirs in pipes]
+    processes = [fork.Process(target=hold, args=(run, theirs), daemon=True) for _, theirs in pipes]
     for process in processes:
         process.start()
     assert sorted(ours.recv() for ours, _ in pipes) == [False] * 5 + [True]
@@ -56,7 +56,7 @@ def test_one_of_many_gets_it(tmp_path: Path) -> None:
 def test_whoever_is_killed_loses_it_even_as_a_zombie(tmp_path: Path) -> None:
     run, (ours, theirs) = Run(tmp_path), fork.Pipe()
     (tmp_path / ".checkpoint.pt.0.tmp").touch()  # of somebody who died earlier still
-    process = fork.Process(target=hold, args=(run, theirs))
+    process = fork.Process(target=hold, args=(run, theirs), daemon=True)
     process.start()
     assert ours.recv() and not taken(run)
     assert not list(tmp_path.glob(".*.tmp"))

@@ -173,9 +173,20 @@ def test_two_axes_and_shifted_places_run_too(tmp_path: Path) -> None:
 def test_the_watcher_is_told_the_way(tmp_path: Path) -> None:
     seen: list[Progress] = []
     train(small(), Store(tmp_path), seen.append)
+    assert seen.pop().evaluating and not any(p.evaluating for p in seen)
     assert [p.step for p in seen] == list(range(1, 21)) and {p.steps for p in seen} == {20}
     assert sum(p.validation is not None for p in seen) == 10
     assert seen[-1].seconds_left == 0 and all(p.seconds_left >= 0 for p in seen)
+
+
+def test_every_save_is_a_sign_of_life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records come with every hundredth of the steps, which in a long run is too rare for other machines."""
+    beats: list[Run] = []
+    monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
+    monkeypatch.setattr(loop.checkpoint, "save", lambda *state: None)
+    monkeypatch.setattr(Run, "beat", lambda run: beats.append(run))
+    train(small(steps=200), Store(tmp_path))
+    assert len(beats) >= 200
 
 
 def test_threads_and_deterministic_mode_are_given_back(tmp_path: Path) -> None:

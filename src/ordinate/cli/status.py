@@ -32,7 +32,7 @@ def run(
     for column in ("run", "task", "encoding", "seed", "state", "step", "in dist.", "out of distribution"):
         table.add_column(column, no_wrap=True)
     for item in found:
-        outside = "  ".join(f"{o['length']}: {_score(o['score'])} {o['verdict']}" for o in item["outside"])
+        outside = "  ".join(_outside(o) for o in item["outside"])
         table.add_row(
             item["run"], item["task"], item["encoding"], str(item["seed"]), item["state"],
             f"{item['step']}/{item['steps']}", _score(item["inside"]), outside,
@@ -60,6 +60,13 @@ def describe(item: "Run") -> dict[str, Any]:
         "inside": inside[-1]["score"],
         "outside": [{k: r.get(k, "") for k in ("split", "length", "score", "verdict")} for r in outside],
     }
+
+
+def _outside(row: dict[str, Any]) -> str:
+    """A score out of distribution, with its word; only a run that fitted has one to report."""
+    name = f"{row['length']}" if row["split"] == "ood" else f"{row['length']} shifted"
+    shown = f" {_score(row['score'])}" if row["verdict"] in ("solves", "partial", "fits", "") else ""
+    return f"{name}:{shown} {row['verdict']}".rstrip()
 
 
 def _score(value: float | None) -> str:

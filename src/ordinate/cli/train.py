@@ -86,6 +86,9 @@ class _Display:
 
     def show(self, now: "Progress") -> None:
         left = f"{now.seconds_left:.0f} s left"
+        if now.evaluating:
+            self.bar.update(self.line, completed=now.step, now="scoring, and measuring baselines if they are new")
+            return
         text = f"loss {now.loss:.3f}  accuracy {now.accuracy:.1%}  {left}"
         self.bar.update(self.line, completed=now.step, now=text)
         if now.validation is not None and not self.console.is_terminal:
@@ -138,6 +141,11 @@ def show_result(result: dict[str, Any], config: "RunConfig") -> None:
             else "never at the bar"
         )
         console.print(f"Gate ({result['bar']:.0%} in distribution) {gate}; {speed}.")
+    norms = result["norms"]
+    console.print(
+        f"At the start, token embeddings have norm {norms['embedding_norm']:.2f} and the encoding changes them by"
+        f" {norms['encoding_norm']:.2f}."
+    )
     console.print(f"One seed: preliminary. {result['parameters']:,} parameters, {result['timing']['seconds']:.0f} s.")
 
 

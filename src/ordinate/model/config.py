@@ -35,7 +35,8 @@ class ModelConfig:
     readout: Literal["tokens", "mean", "first", "last", "readout"] = "tokens"
     classes: int | None = None  # none: as many as the vocabulary
     tied: bool = False
-    init_std: float = 0.02  # as GPT-2; one initialisation for all encodings
+    init_std: float = 0.02  # of matrices, as GPT-2; one initialisation for all encodings
+    embedding_std: float = 0.02  # of token embeddings: against an added table, their size is an axis of its own
     document_positions: Literal["restart", "continue"] = "restart"  # in packed documents
     document_mask: bool = True  # documents do not see each other
 
@@ -71,8 +72,9 @@ class ModelConfig:
             problems.append("tied embeddings belong to per-token logits: set readout=tokens or tied=false")
         if self.causal and self.readout == "first":
             problems.append("a causal model's first token sees nothing else: set readout=last, mean or readout")
-        if self.init_std <= 0:
-            problems.append(f"init_std must be above 0, got {self.init_std:g}")
+        for name in ("init_std", "embedding_std"):
+            if getattr(self, name) <= 0:
+                problems.append(f"{name} must be above 0, got {getattr(self, name):g}")
         named = (self.encoding,) if isinstance(self.encoding, str) else self.encoding
         if not named or not all(named):
             problems.append("encoding is empty: name one")

@@ -64,8 +64,9 @@ def _layer(block: Block, cache: Cache) -> Callable[..., Tensor]:
     first, second = _norm(block.attention_norm), _norm(block.feed_norm)
 
     def run(x: Tensor, bound: object) -> Tensor:
-        heads = inputs(first(x) if pre else x).view(len(x), -1, 1, width)
-        added = output(mix(heads, bound, cache).view(len(x), -1))  # type: ignore[arg-type]
+        rows = x.shape[0]
+        heads = inputs(first(x) if pre else x).view(rows, -1, 1, width)
+        added = output(mix(heads, bound, cache).view(rows, -1))  # type: ignore[arg-type]
         x = x + added if residual else added
         x = first(x) if post else x
         added = narrow(activation(wide(second(x) if pre else x)))

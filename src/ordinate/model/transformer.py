@@ -19,6 +19,8 @@ from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
 from ordinate.model.edge import arrive
 
+_TOKENS = ("embedding.weight", "readout")  # what stands in for tokens
+
 
 class Transformer(nn.Module):
     """Tokens to logits. Encodings may be given as objects, one per layer, in place of those the configuration names."""
@@ -72,7 +74,8 @@ class Transformer(nn.Module):
             elif name.endswith("bias"):
                 weight.zero_()
             else:
-                std = small if name.endswith(("output.weight", "narrow.weight")) else self.config.init_std
+                joins = name.endswith(("output.weight", "narrow.weight"))
+                std = small if joins else self.config.embedding_std if name in _TOKENS else self.config.init_std
                 drawn = torch.empty(weight.shape, device="cpu")
                 weight.copy_(drawn.normal_(0.0, std, generator=generator(seed, "init", name)))
         if encodings:

@@ -40,6 +40,7 @@ class Progress:
     accuracy: float
     seconds_left: float
     validation: float | None = None  # at the checkpoints of the learning curve
+    evaluating: bool = False  # training is over, scoring is not
 
 
 Watch = Callable[[Progress], None]
@@ -203,6 +204,7 @@ class _Training:
     def _finish(self, seconds: float) -> None:
         """Evaluate everywhere, keep weights and attention maps, and write the result last."""
         self.model.eval()
+        self.watch(Progress(self.step, self.config.steps, math.nan, math.nan, 0.0, evaluating=True))
         records = []
         for chosen in self.sets:
             self.run.beat()

@@ -51,6 +51,8 @@ def summarise(
         "fitted": fitted,
         "evaluation": rows,
         "learning_speed": _speed(task, curve),
+        # A table of another size than the token embeddings can decide a comparison: both are told with every run.
+        "norms": {r["metric"]: r["value"] for r in journal if r["metric"] in ("embedding_norm", "encoding_norm")},
         # the last point of the curve is the validation score of the end: it stands there once
         "records": [r for r in journal if r["metric"] != "tokens_per_second"]
         + [r for r in records if r["split"] != "valid"],
