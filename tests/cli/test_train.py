@@ -92,6 +92,7 @@ def store(tmp_path: Path) -> str:
     return str(tmp_path / "runs")
 
 
+@pytest.mark.slow
 def test_a_run_from_its_start_to_its_table(ordinate: Program, store: str) -> None:
     first = ordinate(*MAJORITY, "--store", store)
     assert first.code == 0
@@ -117,6 +118,7 @@ def reversed_settings() -> tuple[str, ...]:
     return ("train", "binary_majority()", *reversed(SETTINGS), "-e", "rope(base=10000)")
 
 
+@pytest.mark.slow
 def test_json_is_one_document_and_all_else_is_on_stderr(tmp_path: Path) -> None:
     """Started from nothing."""
     command = [sys.executable, "-c", "from ordinate.cli import main; main()", *MAJORITY, "--json", "--store", "runs"]
@@ -214,6 +216,7 @@ def leave(folder: Path, free: int) -> None:
     filler.write_bytes(bytes(max(0, there.f_bavail * there.f_frsize - free)))
 
 
+@pytest.mark.slow
 def test_a_full_disk_fails_the_run_and_nothing_else(ordinate: Program, tmp_path: Path) -> None:
     full = tmp_path / "full"
     another = (*MAJORITY, "seed=2", "--store")

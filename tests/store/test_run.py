@@ -1,5 +1,6 @@
 """Who may do a run."""
 
+import fcntl
 import multiprocessing
 import os
 import socket
@@ -51,6 +52,19 @@ def test_one_of_many_gets_it(tmp_path: Path) -> None:
     for process in processes:
         process.join()
     assert run.state == "interrupted" and taken(run)
+
+
+def test_nobody_claims_while_another_one_looks(tmp_path: Path) -> None:
+    run, (ours, theirs) = Run(tmp_path), fork.Pipe()
+    with open(tmp_path / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = fork.Process(target=hold, args=(run, theirs), daemon=True)
+        process.start()
+        assert not ours.poll(0.3)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert ours.recv()
+    ours.send("let go")
+    process.join()
 
 
 def test_whoever_is_killed_loses_it_even_as_a_zombie(tmp_path: Path) -> None:

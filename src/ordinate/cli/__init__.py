@@ -25,19 +25,14 @@ app.command("train")(train_command.run)
 app.command("status")(status_command.run)
 
 
-def version(asked: bool) -> None:
-    if asked:
+@app.callback(invoke_without_command=True)
+def options(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    """Finds out which positional encoding a transformer should use, and shows why."""
+    if version:
         from ordinate import __version__
 
         print(__version__)
         raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: bool = typer.Option(False, "--version", callback=version, is_eager=True, help="Print the version."),
-) -> None:
-    """Finds out which positional encoding a transformer should use, and shows why."""
 
 
 def main() -> None:

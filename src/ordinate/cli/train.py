@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ordinate.training import Progress, RunConfig
 
 
@@ -22,10 +24,15 @@ def run(
 ) -> None:
     """Train one model on one task, score it on frozen sets in and out of distribution, and keep all of it."""
     from ordinate.core.config import parse_pairs, to_dict
+    from ordinate.core.errors import InputError
     from ordinate.store import open_store
     from ordinate.training import resolve, train
 
-    config = resolve(_read(file) | parse_pairs(settings or []) | {"task": task, "encoding": encoding})
+    given = _read(file) | parse_pairs(settings or [])
+    for key in ("task", "encoding"):
+        if key in given:
+            raise InputError(f"{key} was given twice: leave {key}={given[key]} out")
+    config = resolve(given | {"task": task, "encoding": encoding})
     runs = open_store(store)
     if dry_run:
         done = runs.run(config.id).state if runs.run(config.id).folder.exists() else "not started"
@@ -98,55 +105,66 @@ class _Display:
 def show_result(result: dict[str, Any], config: "RunConfig") -> None:
     """Scores by length with what they must be seen against."""
     from rich.console import Console
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False, markup=False)
+    named = config.model.encoding if isinstance(config.model.encoding, str) else ", ".join(config.model.encoding)
+    console.print(Text.assemble("\n", (config.task, "bold"), " with ", (named, "bold"), f", seed {config.seed}"))
+    console.print(_table(result))
+    for line in _remarks(result):
+        console.print(line)
+
+
+_NAMES = {"valid": "validation", "id": "in distribution", "ood": "longer", "shift": "shifted"}
+_READERS = {"chance": "chance", "majority": "majority", "position_only": "position", "bag_of_tokens": "bag of tokens"}
+
+
+def _table(result: dict[str, Any]) -> "Table":
     from rich.table import Table
 
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     scored = result["metric"] != "loss"
     table = Table(box=None, pad_edge=False, header_style="bold")
-    head = (
-        "set",
-        "length",
-        "accuracy",
-        "exact",
-        "loss",
-        *(("floor", "normalised", "verdict") if scored else ("best baseline",)),
-    )
-    for column in head:
+    against = ("floor", "normalised", "verdict") if scored else ("best baseline",)
+    for column in ("set", "length", "accuracy", "exact", "loss", *against):
         table.add_column(column, justify="left" if column in ("set", "verdict") else "right", no_wrap=True)
-    names = {"valid": "validation", "id": "in distribution", "ood": "longer", "shift": "shifted"}
     for row in result["evaluation"]:
         # Out of distribution, a run that did not fit has nothing to report; the file keeps the numbers.
         hidden = scored and not result["fitted"] and row["split"] in ("ood", "shift")
-        cells = [names[row["split"]], str(row["length"])]
+        cells = [_NAMES[row["split"]], str(row["length"])]
         cells += ["-"] * 3 if hidden else [_percent(row["accuracy"]), _percent(row["exact"]), _number(row["loss"])]
         if scored:
             cells += [_percent(row["floor"]), "-" if hidden else _number(row["normalised"]), _verdict(row, result)]
         else:
             cells.append(_number(row["floor"]))
         table.add_row(*cells)
-    console.print(
-        f"\n[bold]{config.task}[/bold] with [bold]{config.model.encoding}[/bold], seed {config.seed}", markup=True
-    )
-    console.print(table)
+    return table
+
+
+def _remarks(result: dict[str, Any]) -> list[str]:
+    """What the table cannot say."""
+    scored, lines = result["metric"] != "loss", []
     if not scored:
-        console.print("Scored by loss: no floor to pass, no words. Lower is better.")
-        for row in result["evaluation"]:
-            if row["split"] == "id" and row["groups"]:
-                console.print("  ".join(f"{name} {value:.4f}" for name, value in row["groups"].items()))
+        lines.append("Scored by loss: no floor to pass, no words. Lower is better.")
     elif result["status"] != "diverged":
         gate = "passed" if result["fitted"] else "not passed: scores out of distribution mean nothing"
-        speed = (
-            f"first at the bar at checkpoint {result['learning_speed']} of 10"
-            if result["learning_speed"]
-            else "never at the bar"
-        )
-        console.print(f"Gate ({result['bar']:.0%} in distribution) {gate}; {speed}.")
-    norms = result["norms"]
-    console.print(
-        f"At the start, token embeddings have norm {norms['embedding_norm']:.2f} and the encoding changes them by"
-        f" {norms['encoding_norm']:.2f}."
-    )
-    console.print(f"One seed: preliminary. {result['parameters']:,} parameters, {result['timing']['seconds']:.0f} s.")
+        speed = result["learning_speed"]
+        first = f"first at the bar at checkpoint {speed} of 10" if speed else "never at the bar"
+        lines.append(f"Gate ({result['bar']:.0%} in distribution) {gate}; {first}.")
+    for row in result["evaluation"]:
+        if row["split"] == "id" and row["groups"]:
+            lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in row["groups"].items()))
+        if result["fitted"] and row.get("gap_accuracy") is not None:
+            gap = f"{100 * row['gap_accuracy']:.1f} points of accuracy, {row['gap_loss']:.4f} of loss"
+            lines.append(f"Gap, {_NAMES[row['split']]} at {row['length']}: {gap}.")
+    for row in result["evaluation"]:
+        if row["split"] in ("id", "ood"):
+            shown = _percent if scored else _number
+            told = ", ".join(f"{name} {shown(row[key])}" for key, name in _READERS.items())
+            lines.append(f"Baselines at {row['length']}: {told}.")
+    size, change = result["norms"]["embedding_norm"], result["norms"]["encoding_norm"]
+    lines.append(f"At the start, token embeddings have norm {size:.2f} and the encoding changes them by {change:.2f}.")
+    seconds = result["timing"]["seconds"]
+    return [*lines, f"One seed: preliminary. {result['parameters']:,} parameters, {seconds:.0f} s."]
 
 
 def _percent(value: float | None) -> str:

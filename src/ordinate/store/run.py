@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 from ordinate.core.errors import InputError
 from ordinate.store.files import Journal, read_json, write_json
@@ -25,6 +26,7 @@ class Run:
     def __init__(self, folder: Path) -> None:
         self.folder, self.id = folder, folder.name
         self.journal = Journal(folder / "metrics.jsonl")
+        self.token = ""
 
     def begin(self, config: dict[str, Any], env: dict[str, Any]) -> None:
         """Make the folder and say what is run and where."""
@@ -35,7 +37,10 @@ class Run:
             raise InputError(
                 f"{self.folder} holds a run with another configuration: use another store, or move it away"
             )
-        write_json(self.folder / "env.json", {"schema": SCHEMA, **env})
+        if not (self.folder / "env.json").exists():
+            write_json(self.folder / "env.json", {"schema": SCHEMA, **env})
+        else:  # the first machine stays on record; the log tells where the run went on
+            self.log(f"going on: {json.dumps(env)}")
 
     @property
     def config(self) -> dict[str, Any]:
@@ -80,8 +85,15 @@ class Run:
         try:
             yield mine
         finally:
-            if mine:
+            if mine and self.mine():
                 (self.folder / "claim").unlink(missing_ok=True)
+
+    def mine(self) -> bool:
+        """Whether the claim is still this process's: one that slept too long may have lost it to another machine."""
+        try:
+            return bool(read_json(self.folder / "claim").get("token") == self.token)
+        except (OSError, ValueError):
+            return False
 
     def _claim(self) -> bool:
         with open(self.folder / ".lock", "w") as lock:  # one at a time looks at the claim and changes it
@@ -89,7 +101,13 @@ class Run:
             if self.done or _alive(self.folder):
                 return False
             self.beat()
-            owner = {"host": socket.gethostname(), "pid": os.getpid(), "started": _started(os.getpid())}
+            self.token = uuid4().hex
+            owner = {
+                "token": self.token,
+                "host": socket.gethostname(),
+                "pid": os.getpid(),
+                "started": _started(os.getpid()),
+            }
             write_json(self.folder / "claim", owner)
             for leftover in self.folder.glob(".*.tmp"):
                 leftover.unlink(missing_ok=True)

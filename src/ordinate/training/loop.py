@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ordinate.core.config import to_dict
+from ordinate.core.errors import InputError
 from ordinate.core.seeds import seed_of
 from ordinate.core.task import UNSCORED, Batch
 from ordinate.model import Transformer, pick_device
@@ -48,8 +49,9 @@ Watch = Callable[[Progress], None]
 
 def train(config: RunConfig, store: Store, watch: Watch | None = None) -> Run:
     """Do the run unless it is done; go on where it was interrupted. If another process is at it, wait for that one."""
-    store.check_writable()
     run = store.run(config.id)
+    if not run.done:
+        store.check_writable()
     while not run.done:
         with run.claimed() as mine:
             if mine:
@@ -194,6 +196,8 @@ class _Training:
 
     def _save(self) -> None:
         """Keep all that is needed to go on from here."""
+        if not self.run.mine():
+            raise InputError(f"run {self.run.id} was taken over by another process: this one stops")
         self.run.beat()  # saves come at least twice in the silence after which a run counts as dead; records may not
         state = {
             "step": self.step, "first_loss": self.first_loss, "status": self.status,
