@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from ordinate.training import Progress, RunConfig
@@ -102,12 +103,12 @@ class _Display:
             print(f"step {now.step}/{now.steps}  validation {now.validation:.4g}  {text}", file=sys.stderr, flush=True)
 
 
-def show_result(result: dict[str, Any], config: "RunConfig") -> None:
+def show_result(result: dict[str, Any], config: "RunConfig", console: "Console | None" = None) -> None:
     """Scores by length with what they must be seen against."""
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False, markup=False)
+    console = console or Console(width=None if sys.stdout.isatty() else 120, highlight=False, markup=False)
     named = config.model.encoding if isinstance(config.model.encoding, str) else ", ".join(config.model.encoding)
     console.print(Text.assemble("\n", (config.task, "bold"), " with ", (named, "bold"), f", seed {config.seed}"))
     console.print(_table(result))
