@@ -179,7 +179,8 @@ def test_status_lists_what_is_done_and_what_is_not(ordinate: Program, store: str
     assert nothing.code == 0 and "No runs" in nothing.err and nothing.out == ""
     assert ordinate(*MAJORITY, "seed=1", "--store", store).code == 0
     assert ordinate(*MAJORITY, "seed=2", "--store", store, largest=10_000).code == 1
-    assert ordinate(*MAJORITY, "seed=3", "lr=1e7", "warmup=0", "--store", store).code == 0
+    fast = [part for part in MAJORITY if not part.startswith("lr=")]
+    assert ordinate(*fast, "seed=3", "lr=1e7", "warmup=0", "--store", store).code == 0
     rows = json.loads(ordinate("status", "--store", store, "--json").out)
     assert [(row["seed"], row["state"]) for row in rows] == [(1, "done"), (2, "interrupted"), (3, "diverged")]
     assert rows[0]["inside"] >= 0.95 and rows[0]["outside"][0]["verdict"] == "solves"

@@ -95,3 +95,10 @@ def test_the_same_question_has_the_same_answer() -> None:
     task = tasks.create("shift_pattern")
     assert baselines(task, 16, "shift") == baselines(task, 16, "shift")
     assert baselines(task, 16, "shift") != baselines(task, 16, "shift", seed=1)
+
+
+@pytest.mark.parametrize("vocabulary", [16, 100, 1000])
+def test_the_floor_holds_for_any_vocabulary(vocabulary: int) -> None:
+    """The commonest token in sight is right about once in ten at length 32, however many others there could be."""
+    task = tasks.create("k_back", vocabulary=vocabulary)
+    assert baselines(task, 32).floor > 0.08

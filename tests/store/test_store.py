@@ -79,3 +79,23 @@ def test_a_full_disk_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
 def test_a_good_place_is_made_and_left_empty(tmp_path: Path) -> None:
     open_store(tmp_path / "deep" / "runs").check_writable()
     assert os.listdir(tmp_path / "deep" / "runs") == []
+
+
+def test_what_is_damaged_is_named_or_made_again(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / "baselines" / "key.json").write_text("{")
+    assert store.remember("baselines", "key", lambda: {"floor": 1}) == {"floor": 1}
+    run = store.run("0" * 12)
+    run.folder.mkdir()
+    (run.folder / "result.json").write_bytes(b"")
+    with pytest.raises(InputError, match=r"result.json is damaged"):
+        _ = run.result
+    (run.folder / "claim").write_text("[]")
+    assert run.state == "done"
+    run.journal.append([{"step": 1}])
+    with pytest.raises(InputError, match="shorter than its checkpoint says"):
+        run.journal.cut(10_000)
+    run.journal.path.write_text("nonsense\n")
+    with pytest.raises(InputError, match="a line is not JSON"):
+        list(run.journal.read())

@@ -8,7 +8,7 @@ from ordinate.core.seeds import generator
 
 def test_the_template() -> None:
     task = tasks.create("markers", first=3, rest=4)
-    tokens = task.sample(500, 16, generator(0)).tokens
+    tokens = task.sample(500, 16, generator(0), "train").tokens
     assert (tokens[:, [0, 4, 9]] == torch.tensor([1, 2, 3])).all()
     assert (tokens[:, 10:] == 0).all()
     values = tokens[:, [1, 2, 3, 5, 6, 7, 8]]
@@ -19,8 +19,12 @@ def test_the_template() -> None:
 
 def test_every_progression_that_fits_is_drawn() -> None:
     task = tasks.create("markers", vocabulary=8, first=2, rest=1)
-    drawn = {tuple(row) for row in task.sample(2000, 6, generator(0)).tokens[:, [1, 2, 4]].tolist()}
-    assert drawn == {(a, a + d, a + 2 * d) for a in range(1, 8) for d in range(1, 8) if a + 2 * d < 8}
+    train, held = (
+        {tuple(row) for row in task.sample(2000, 6, generator(0), split).tokens[:, [1, 2, 4]].tolist()}
+        for split in ("train", "id")
+    )
+    assert not train & held  # nothing that is tested has been trained on
+    assert train | held == {(a, a + d, a + 2 * d) for a in range(1, 8) for d in range(1, 8) if a + 2 * d < 8}
 
 
 def test_groups_part_the_targets() -> None:

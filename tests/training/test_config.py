@@ -22,7 +22,13 @@ BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
         (dict(task="k_back(k=0)"), "k must be at least 1, got 0"),
         (dict(task="k_back(vocabulary=1)"), "vocabulary must be at least 2, got 1"),
         (dict(task="shift_pattern(vocabulary=3)"), "shift_pattern needs a vocabulary above 3"),
-        (dict(task="copy_unique(vocabulary=30)"), "copy_unique makes lengths of 1 to 30 .*, got 40"),
+        (dict(task="copy_unique(vocabulary=30)", ood_lengths=40), "copy_unique makes lengths of 1 to 30 .*, got 40"),
+        (dict(task="k_back(k=40)"), "at least 41 .*: give train_lengths"),
+        (dict(decay=0.3), "decay is read by schedule=wsd, but schedule is cosine"),
+        (dict(coverage_draws=3), "coverage_draws is read by coverage=randomized, but coverage is plain"),
+        (dict(dataset=5, train_lengths=[8, 17]), "no sequence for some of the training lengths"),
+        (dict(encoding="learned(rows=16)"), "position 31 is out of range: learned"),
+        (dict(encoding="segment"), "segment needs to know"),
         (dict(encoding="ropee"), "unknown encoding 'ropee': did you mean .*rope"),
         (dict(encoding="rope(bass=3)"), r"rope has no parameter bass: did you mean base\?"),
         (dict(encoding="rope_2d"), "rope_2d reads positions with 2 axes, but the model's have 1"),
@@ -112,16 +118,18 @@ def test_one_content_has_one_id(one: dict[str, Any], two: dict[str, Any]) -> Non
 CHANGES: dict[str, Any] = dict(
     task="k_back(k=4)", model=dict(dim=64), steps=601, train_lengths=[8, 31], test_lengths=[31, 32], ood_lengths=[65],
     dataset=100, seed=1, batch=65, optimiser="adam", lr=2e-3, betas=[0.9, 0.99], weight_decay=0.0, schedule="linear",
-    warmup=0.0, decay=0.1, clip=0.0, coverage="offset", position_limit=99, coverage_draws=6, evaluation_sequences=999,
+    warmup=0.0, clip=0.0, coverage="offset", evaluation_sequences=999,
     stop_when_solved=True, threads=2, device="cpu:0",
 )  # fmt: skip
 
 
 def test_any_change_gives_another_id() -> None:
-    assert CHANGES.keys() == {field.name for field in fields(RunConfig)}
+    pairs = [dict(coverage="offset", position_limit=99), dict(schedule="wsd"), dict(schedule="wsd", decay=0.1)]
+    pairs += [dict(coverage="randomized"), dict(coverage="randomized", coverage_draws=6)]
+    told = CHANGES.keys() | {key for pair in pairs for key in pair}
+    assert told == {field.name for field in fields(RunConfig)}
     inner = [dict(encoding=e) for e in ("alibi", "rope(base=9)", ("rope", "none"), "alibi+rope")] + [dict(bias=False)]
-    settings = [BASE, *({key: value} for key, value in CHANGES.items() if key != "position_limit"), *inner]
-    settings.append(dict(coverage="offset", position_limit=CHANGES["position_limit"]))
+    settings = [BASE, *({key: value} for key, value in CHANGES.items()), *inner, *pairs]
     found = [resolve(BASE | change).id for change in settings]
     assert len(set(found)) == len(found)
 
@@ -143,14 +151,14 @@ def test_drawn_coverage_trains_every_id_below_its_limit() -> None:
     assert resolve(BASE | dict(coverage="offset", position_limit=100)).model.length == 100
 
 
-@pytest.mark.parametrize("size", [5, 100, 250])
+@pytest.mark.parametrize("size", [10, 100, 250])
 def test_an_epoch_shows_every_sequence_once(size: int) -> None:
     config = resolve(BASE | dict(dataset=size, epochs=2, batch=8, train_lengths=[8, 17]))
     data = TrainingData(config, config.make_task())
     shown = [str(row) for step in range(config.steps) for row in data.batch(step).tokens.tolist()]
     first, second = shown[:size], shown[size:]
     assert sorted(first) == sorted(second) and len(set(first)) == size
-    assert first != second or size < 9
+    assert first != second
 
 
 def test_it_is_plain_data() -> None:

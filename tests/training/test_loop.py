@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from ordinate import Transformer
+from ordinate import InputError, Transformer
 from ordinate.core.config import to_dict
 from ordinate.store import Run, Store
 from ordinate.store.files import read_json
@@ -70,9 +71,9 @@ def test_the_kept_weights_have_the_stored_scores(finished: Run) -> None:
     for chosen, row in zip(evaluation_sets(config, config.make_task()), rows, strict=True):
         scores = evaluate(model, config.make_task(), config, chosen)
         assert scores is not None
-        assert {name: row[name] for name in ("loss", "accuracy", "exact")} == scores.values
+        assert {name: row[name] for name in ("loss", "accuracy", "exact")} | row["groups"] == scores.values
         assert (row["split"], row["length"], row["hash"]) == (chosen.split, chosen.length, chosen.hash)
-        assert row["score"] == row["accuracy"] and row["sequences"] == 40
+        assert row["score"] == scores.values.get("accuracy_beyond", row["accuracy"]) and row["sequences"] == 40
 
 
 def test_gaps_floors_and_normalised_scores(finished: Run) -> None:
@@ -196,3 +197,41 @@ def test_threads_and_deterministic_mode_are_given_back(tmp_path: Path) -> None:
         assert torch.get_num_threads() == 2 and read_json(run.folder / "env.json")["threads"] == 1
     finally:
         torch.set_num_threads(1)
+
+
+def test_a_last_step_that_goes_too_far_is_a_divergence(tmp_path: Path) -> None:
+    result = train(small(steps=1, lr=1e30, warmup=0.0), Store(tmp_path)).result
+    assert result["status"] == "diverged" and not result["fitted"]
+    assert {row["verdict"] for row in result["evaluation"]} == {"diverged"}
+
+
+def test_longer_sequences_are_judged_past_the_trained_length(tmp_path: Path) -> None:
+    """An absolute table answers at once where it was trained: that half must not pass for going on."""
+    config = small(encoding="learned(rows=12)", steps=400, train_lengths=8, dropout=0.0, evaluation_sequences=200)
+    row = train(config, Store(tmp_path)).result["evaluation"][-1]
+    assert (row["split"], row["length"]) == ("ood", 12)
+    assert row["accuracy"] > row["score"] + 0.1 and row["score"] == row["groups"]["accuracy_beyond"]
+
+
+def test_an_edited_task_is_not_taken_for_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ordinate.tasks.k_back import KBack
+
+    train(small(), Store(tmp_path))
+    before = KBack.generate
+    monkeypatch.setattr(KBack, "generate", lambda *a: replace(b := before(*a), tokens=b.tokens.flip(1)))
+    with pytest.raises(InputError, match="scored on other problems"):
+        train(small(), Store(tmp_path))
+
+
+def test_all_time_counts_not_that_since_the_last_interruption(tmp_path: Path) -> None:
+    config, store = small(steps=40), Store(tmp_path)
+
+    def stop(progress: Progress) -> None:
+        if progress.step == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, store, stop)
+    first = torch.load(store.run(config.id).folder / "checkpoint.pt", weights_only=True)["seconds"]
+    assert first > 0
+    assert train(config, store).result["timing"]["seconds"] > first

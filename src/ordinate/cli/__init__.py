@@ -11,6 +11,9 @@ from ordinate.cli import status as status_command
 from ordinate.cli import train as train_command
 from ordinate.core.errors import InputError
 
+# What a disk can do to a run that was right: full, over quota, read-only, forbidden, failing, too small, or gone.
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG, errno.ENOENT)
+
 app = typer.Typer(
     name="ordinate",
     help="Finds out which positional encoding a transformer should use, and shows why.",
@@ -43,11 +46,8 @@ def main() -> None:
         print(f"ordinate: {error}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG):
+        if error.errno not in _DISK:
             raise
         where = f" while writing {error.filename}" if error.filename else ""
         print(f"ordinate: {error.strerror}{where}; what is done is kept, start again to go on", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("ordinate: interrupted; start again to go on", file=sys.stderr)
-        sys.exit(130)

@@ -77,16 +77,17 @@ def _task(console: "Console", item: dict[str, Any]) -> None:
 
 def _parameters(console: "Console", parameters: list[dict[str, Any]]) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     if not parameters:
         console.print("No parameters.\n")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")  # help comes from plug-ins too: no markup in it
     for column in ("parameter", "default", "what", "kind"):
         table.add_column(column, overflow="fold")
     for item in parameters:
         default = json.dumps(item["default"]).strip('"').replace("null", "none").removesuffix(".0")
-        table.add_row(item["name"], default, item["help"], item["kind"])
+        table.add_row(item["name"], default, Text(item["help"]), Text(item["kind"]))
     console.print(table, "")
 
 

@@ -16,21 +16,36 @@ def run(
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
     """List the runs of a store: what they are, how far, and what came out."""
+    from ordinate.core.errors import InputError
+    from ordinate.store import open_store
+
+    if store.exists() and not store.is_dir():
+        raise InputError(f"{store} is a file, not a folder of runs")
+    found, damaged = [], []
+    for item in open_store(store).runs():
+        try:
+            found.append(describe(item))
+        except (InputError, KeyError, TypeError) as error:  # one damaged run must not hide the others
+            damaged.append(str(error) if isinstance(error, InputError) else f"{item.folder} is damaged: {error!r}")
+    for problem in damaged:
+        print(f"ordinate: {problem}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(found, indent=1))
+    elif found:
+        _table(found)
+    elif not damaged:
+        print(f"No runs in {store} yet: start one with  ordinate train k_back --encoding rope", file=sys.stderr)
+    if damaged:
+        raise typer.Exit(1)
+
+
+def _table(found: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ordinate.store import open_store
-
-    found = [describe(item) for item in open_store(store).runs()]
-    if as_json:
-        print(json.dumps(found, indent=1))
-        return
-    if not found:
-        print(f"No runs in {store} yet: start one with  ordinate train k_back --encoding rope", file=sys.stderr)
-        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("run", "task", "encoding", "seed", "state", "step", "in dist.", "out of distribution"):
-        table.add_column(column, no_wrap=True)
+        table.add_column(column, no_wrap=True, min_width=12 if column == "run" else None)
     for item in found:
         outside = "  ".join(_outside(o) for o in item["outside"])
         table.add_row(

@@ -29,7 +29,7 @@ def run(
     from ordinate.store import open_store
     from ordinate.training import resolve, train
 
-    given = _read(file) | parse_pairs(settings or [])
+    given = _flat(_read(file)) | _flat(parse_pairs(settings or []))
     for key in ("task", "encoding"):
         if key in given:
             raise InputError(f"{key} was given twice: leave {key}={given[key]} out")
@@ -40,16 +40,34 @@ def run(
         print(json.dumps({"run": config.id, "state": done, **to_dict(config)}, indent=1))
         return
     before = runs.run(config.id)
-    if before.done:
-        print(f"run {config.id} is done already", file=sys.stderr)
-    else:
-        print(f"run {config.id} in {before.folder}", file=sys.stderr)
+    state = before.state
+    if not before.done:
+        runs.check_writable()
+    where = "is being done by another process: waiting" if state == "running" else f"in {before.folder}"
+    print(f"run {config.id} {'is done already' if before.done else where}", file=sys.stderr)
+    try:
         with _Display(config) as display:
             train(config, runs, display.show)
+    except KeyboardInterrupt:
+        print("ordinate: interrupted; start again to go on", file=sys.stderr)
+        raise typer.Exit(130) from None
     if as_json:
         print(json.dumps(before.result, indent=1))
     else:
         show_result(before.result, config)
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    """`model.dim` as `dim`, so that one layer of settings can go on top of another."""
+    from ordinate.core.errors import InputError
+
+    model = settings.pop("model", {})
+    if not isinstance(model, dict):
+        raise InputError(f"model must be a table of keys and values, got {model!r}")
+    twice = sorted(settings.keys() & model.keys())
+    if twice:
+        raise InputError(f"{twice[0]} was given twice, as {twice[0]} and as model.{twice[0]}")
+    return settings | model
 
 
 def _read(file: Path | None) -> dict[str, Any]:
@@ -60,10 +78,10 @@ def _read(file: Path | None) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        return tomllib.loads(file.read_text())
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{file} is not TOML: {error}") from error
 
 
@@ -125,7 +143,9 @@ def _table(result: dict[str, Any]) -> "Table":
 
     scored = result["metric"] != "loss"
     table = Table(box=None, pad_edge=False, header_style="bold")
+    apart = any("accuracy_beyond" in row["groups"] for row in result["evaluation"])
     against = ("floor", "normalised", "verdict") if scored else ("best baseline",)
+    against = ("past trained", *against) if apart else against
     for column in ("set", "length", "accuracy", "exact", "loss", *against):
         table.add_column(column, justify="left" if column in ("set", "verdict") else "right", no_wrap=True)
     for row in result["evaluation"]:
@@ -133,6 +153,9 @@ def _table(result: dict[str, Any]) -> "Table":
         hidden = scored and not result["fitted"] and row["split"] in ("ood", "shift")
         cells = [_NAMES[row["split"]], str(row["length"])]
         cells += ["-"] * 3 if hidden else [_percent(row["accuracy"]), _percent(row["exact"]), _number(row["loss"])]
+        if apart:
+            late = row["groups"].get("accuracy_beyond")
+            cells.append("" if late is None else "-" if hidden else _percent(late))
         if scored:
             cells += [_percent(row["floor"]), "-" if hidden else _number(row["normalised"]), _verdict(row, result)]
         else:
@@ -149,10 +172,10 @@ def _remarks(result: dict[str, Any]) -> list[str]:
     elif result["status"] != "diverged":
         gate = "passed" if result["fitted"] else "not passed: scores out of distribution mean nothing"
         speed = result["learning_speed"]
-        first = f"first at the bar at checkpoint {speed} of 10" if speed else "never at the bar"
+        first = f"first at the bar at checkpoint {speed} of {result['checkpoints']}" if speed else "never at the bar"
         lines.append(f"Gate ({result['bar']:.0%} in distribution) {gate}; {first}.")
     for row in result["evaluation"]:
-        if row["split"] == "id" and row["groups"]:
+        if row["split"] == "id" and row["groups"] and not scored:
             lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in row["groups"].items()))
         if result["fitted"] and row.get("gap_accuracy") is not None:
             gap = f"{100 * row['gap_accuracy']:.1f} points of accuracy, {row['gap_loss']:.4f} of loss"
@@ -164,6 +187,10 @@ def _remarks(result: dict[str, Any]) -> list[str]:
             lines.append(f"Baselines at {row['length']}: {told}.")
     size, change = result["norms"]["embedding_norm"], result["norms"]["encoding_norm"]
     lines.append(f"At the start, token embeddings have norm {size:.2f} and the encoding changes them by {change:.2f}.")
+    if change > 5 * size:
+        lines.append(
+            f"Mind: the encoding is {change / size:.0f} times as large; embedding_std sets the size of embeddings."
+        )
     seconds = result["timing"]["seconds"]
     return [*lines, f"One seed: preliminary. {result['parameters']:,} parameters, {seconds:.0f} s."]
 

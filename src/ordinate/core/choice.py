@@ -24,19 +24,19 @@ def parse_choice(text: str) -> tuple[Choice, ...]:
     for part in _split(text, "+"):
         match = _PART.fullmatch(part)
         if not match:
-            raise InputError(f"cannot read encoding {text!r}: write name, name(key=value, ...) or several joined by +")
+            raise InputError(f"cannot read {text!r}: write name, name(key=value, ...) or several joined by +")
         pairs = []
         for item in _split(match[2] or "", ","):
             key, equals, value = item.partition("=")
             if item.strip() and not equals:
-                raise InputError(f"cannot read {item.strip()!r} in encoding {text!r}: write key=value")
+                raise InputError(f"cannot read {item.strip()!r} in {text!r}: write key=value")
             if item.strip():
                 pairs.append((key.strip(), parse_value(value)))
         if len(dict(pairs)) < len(pairs):
-            raise InputError(f"encoding {text!r} gives a parameter twice")
+            raise InputError(f"{text!r} gives a parameter twice")
         found.append(Choice(match[1], tuple(sorted(pairs))))
     if len(set(found)) < len(found):
-        raise InputError(f"encoding {text!r} names the same thing twice")
+        raise InputError(f"{text!r} names the same thing twice")
     return tuple(found)
 
 

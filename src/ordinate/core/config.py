@@ -117,5 +117,7 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
             at = at.setdefault(part, {})
             if not isinstance(at, dict):
                 raise InputError(f"{key}: {part} was already given a value")
+        if last in at:
+            raise InputError(f"{key} was given twice")
         at[last] = parse_value(text)
     return result

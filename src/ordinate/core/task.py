@@ -88,7 +88,10 @@ class Task(ABC):
         return "lower" if self.metric == "loss" else "higher"
 
     def sample(self, count: int, length: int, generator: torch.Generator, split: str = "id") -> Batch:
-        """Draw problems of one length. All randomness comes from the generator."""
+        """Draw problems of one length. All randomness comes from the generator.
+
+        `id` is what evaluation draws; `train` is the same unless a task has so few problems that some must be held out.
+        """
         if count < 1:
             raise InputError(f"{self.name} was asked for {count} problems: ask for at least 1")
         self.check_length(length)
@@ -132,7 +135,7 @@ class Task(ABC):
 
     def check_split(self, split: str) -> None:
         """Refuse a split that the task does not have."""
-        if split not in self.splits:
+        if split not in (*self.splits, "train"):
             raise InputError(f"{self.name} has no split {split!r}: {nearest(split, self.splits)}")
 
     def show(self, tokens: list[int], targets: list[int]) -> str:

@@ -82,6 +82,13 @@ class ModelConfig:
             problems.append(f"{len(named)} encodings for {self.layers} layers: at most one per layer")
         if problems:
             raise InputError("ModelConfig: " + "; ".join(problems))
+        # A default that is spelled out is no other model.
+        spelled = dict(
+            kv_heads=self.heads, head_dim=self.dim // self.heads, hidden=4 * self.dim, classes=self.vocabulary
+        )
+        for name, default in spelled.items():
+            if getattr(self, name) == default:
+                object.__setattr__(self, name, None)
         texts = tuple(canonical(text) for text in named)  # one text, so one hash, for one meaning
         object.__setattr__(self, "encoding", texts[0] if len(set(texts)) == 1 else texts)
 

@@ -34,16 +34,20 @@ class Baselines:
     floor: float
 
 
-def baselines(task: Task, length: int, split: str = "id", *, seed: int = 0) -> Baselines:
-    """All baselines of a task at one length. The same arguments always give the same numbers."""
+def baselines(task: Task, length: int, split: str = "id", *, beyond: int = 0, seed: int = 0) -> Baselines:
+    """All baselines of a task at one length. The same arguments always give the same numbers.
+
+    With `beyond`, only answers at tokens from there on count: what lies past the trained length.
+    """
     per_sequence = 2 * task.width(length) * task.vocabulary if task.readout == "tokens" else 1
     count = max(1, min(SEQUENCES, FEATURES // per_sequence))
     fit, held = (
-        task.sample(count, length, generator(seed, "baselines", part, task.name, length, split), split)
-        for part in ("fit", "held out")
+        task.sample(count, length, generator(seed, "baselines", part, task.name, length, split), drawn)
+        for part, drawn in (("fit", "train" if split == "id" else split), ("held out", split))
     )
     chance = task.chance(length, split)
-    majority, position, bag = (score(task, reader(task, fit)(held), held) for reader in READERS)
+    majority, position, *bags = (score(task, reader(task, fit)(held), held, beyond) for reader in READERS)
+    bag = min(bags) if task.direction == "lower" else max(bags)
     return Baselines(chance, majority, position, bag, floor(task, chance, majority, position, bag))
 
 
@@ -68,9 +72,11 @@ def band(rate: float, sequences: int, level: float = 0.95) -> tuple[float, float
     return low / sequences, high / sequences
 
 
-def score(task: Task, logits: Logits, batch: Batch) -> float:
+def score(task: Task, logits: Logits, batch: Batch, beyond: int = 0) -> float:
     """The task's metric over what its score is taken over."""
     asked, targets = _asked(task, batch), batch.targets
+    if beyond:
+        asked = asked & (torch.arange(asked.shape[-1]) >= beyond)
     if task.metric == "loss":
         return F.cross_entropy(logits[asked], targets[asked]).item()
     right = logits.argmax(dim=-1) == targets
@@ -99,12 +105,21 @@ def bag_of_tokens(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
     asked = _asked(task, fit)
     x, y = _shares(task, fit)[asked], fit.targets[asked]
     rows = min(ROWS, WORK // (x.shape[1] * task.classes))
+    if rows < x.shape[1]:  # too few to fit so many weights: it would only learn them by heart
+        return majority(task, fit)
     some = torch.randperm(len(x), generator=generator(0, "baselines", "rows"))[:rows]
     weight = _logistic(x[some], y[some], task.classes)
     return lambda batch: F.linear(_shares(task, batch), weight[:, :-1], weight[:, -1])
 
 
-READERS: tuple[Reader, ...] = (majority, position_only, bag_of_tokens)
+def most_frequent(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
+    """Answers with the commonest visible token: no fit, so it holds where a vocabulary is too large for one."""
+    if task.classes > task.vocabulary:
+        return majority(task, fit)
+    return lambda batch: (_shares(task, batch)[..., : task.classes] + 1e-3).log()
+
+
+READERS: tuple[Reader, ...] = (majority, position_only, bag_of_tokens, most_frequent)
 
 
 def _asked(task: Task, batch: Batch) -> Bool[Tensor, "*asked"]:

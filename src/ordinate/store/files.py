@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from ordinate.core.errors import InputError
+
 Record = dict[str, Any]
 
 
@@ -35,7 +37,11 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    return json.loads(path.read_text())
+    """The content of a document; one that cannot be read is named."""
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{path} is damaged (not JSON): move it away") from error
 
 
 class Journal:
@@ -59,7 +65,10 @@ class Journal:
 
     def cut(self, size: int) -> None:
         """Forget what was written past this size: what followed the last checkpoint will be written again."""
-        if self.path.exists() and self.path.stat().st_size > size:
+        found = self.path.stat().st_size if self.path.exists() else 0
+        if found < size:
+            raise InputError(f"{self.path} is damaged (shorter than its checkpoint says): move the run's folder away")
+        if found > size:
             os.truncate(self.path, size)
 
     def read(self, start: int = 0) -> Iterator[Record]:
@@ -70,4 +79,9 @@ class Journal:
             file.seek(start)
             for line in file:
                 if line.endswith(b"\n"):
-                    yield json.loads(line)
+                    try:
+                        yield json.loads(line)
+                    except ValueError as error:
+                        raise InputError(
+                            f"{self.path} is damaged (a line is not JSON): move the run's folder away"
+                        ) from error

@@ -92,7 +92,7 @@ class Run:
         """Whether the claim is still this process's: one that slept too long may have lost it to another machine."""
         try:
             return bool(read_json(self.folder / "claim").get("token") == self.token)
-        except (OSError, ValueError):
+        except (OSError, ValueError, AttributeError):
             return False
 
     def _claim(self) -> bool:
@@ -118,7 +118,9 @@ def _alive(folder: Path) -> bool:
     """Whether somebody is at work on this run: by process on this machine, by heartbeat on another."""
     try:
         owner = read_json(folder / "claim")
-    except (OSError, ValueError):
+    except (OSError, InputError):
+        return False
+    if not isinstance(owner, dict) or not {"host", "pid", "started"} <= owner.keys():
         return False
     if owner["host"] == socket.gethostname():
         return bool(owner["started"]) and _started(owner["pid"]) == owner["started"]

@@ -63,7 +63,8 @@ class Store:
         """Something that is computed once and kept, under a hash of all it depends on."""
         path = self.folder / kind / f"{key}.json"
         if path.exists():
-            return dict(read_json(path))
+            with suppress(InputError):  # a damaged one is computed again
+                return dict(read_json(path))
         content = compute()
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, content)

@@ -36,7 +36,7 @@ class FirstLast(Task):
             classes=farthest + 1 if pairs else 2,
             readout="tokens" if pairs else "last",
             evaluation_lengths=(32, 64),
-            shortest=2,
+            shortest=2 if mode == "pairs" else 4,
             because="a first and a last item",
             specials={} if pairs else {self.items: "?"},
         )

@@ -83,7 +83,7 @@ class ShiftPattern(Task):
     def _starts(self, count: int, length: int, generator: torch.Generator, split: str) -> Int[Tensor, "b blocks"]:
         """Where planted tokens begin: one place, or for `where` two that do not overlap, all equally likely."""
         places = length - self.pattern + 1
-        begin, end = (0, places // 2) if split == "id" else (places // 2, places)
+        begin, end = (places // 2, places) if split == "shift" else (0, places // 2)
         if self.mode == "present":
             return torch.randint(begin, end, (count, 1), generator=generator)
         room = end - begin - (self.pattern - 1)

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+import torch
+
 from ordinate import tasks
 from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.positions import Coverage
 from ordinate.core.task import Task
-from ordinate.model import PRESETS, ModelConfig, pick_device
-from ordinate.model.assemble import make_encodings
+from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
 
 # What the task decides about the model; nobody else may.
 _FROM_TASK = ("vocabulary", "classes", "causal", "axes", "readout", "length", "tied")
@@ -95,20 +96,29 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     budget = _budget(task, given, lengths["train_lengths"])
     limit = _position_limit(task, given, lengths)
     # Under drawn coverage, every id below the limit is trained.
-    trained = limit or task.width(max(lengths["train_lengths"]))
+    trained = (limit or task.width(max(lengths["train_lengths"]))) + (task.readout == "readout")
     fixed = dict(
         vocabulary=task.vocabulary, classes=task.classes, causal=task.form == "causal", axes=task.axes,
         readout=task.readout, tied=False,
         length=trained if task.axes == 1 else limit or max(task.sides(max(lengths["train_lengths"]))),
     )  # fmt: skip
     made = build(ModelConfig, PRESETS[preset], model, fixed)
-    make_encodings(made)  # refuses unknown names and parameters now, not when the run starts
+    _try(made, task.width(max(lengths["train_lengths"])))
     config = build(RunConfig, given, lengths, budget, {"task": text, "model": made, "position_limit": limit})
     _check(config)
     return config
 
 
+def _try(config: ModelConfig, width: int) -> None:
+    """Run the model once without storage: what cannot be done is refused now, not when the run has started."""
+    with torch.device("meta"):
+        positions = torch.zeros(width, config.axes, dtype=torch.long) if config.axes > 1 else None
+        Transformer(config)(torch.zeros(1, width, dtype=torch.long), positions=positions)
+
+
 def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    if "train_lengths" not in given and task.train_lengths[0] > task.train_lengths[1]:
+        raise InputError(f"{task.name} makes lengths of at least {task.shortest} ({task.because}): give train_lengths")
     train = _tuple(given.pop("train_lengths", task.train_lengths), "train_lengths")
     if len(train) == 1:
         train = (train[0], train[0])
@@ -117,9 +127,10 @@ def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     low, high = train
     inside = _tuple(given.pop("test_lengths", (high,)), "test_lengths")
     outside = given.pop("ood_lengths", None)
-    outside = (
-        tuple(n for n in task.evaluation_lengths if n > high) if outside is None else _tuple(outside, "ood_lengths")
-    )
+    if outside is None:
+        outside = tuple(n for n in task.evaluation_lengths if high < n <= (task.longest or n))
+    else:
+        outside = _tuple(outside, "ood_lengths")
     for length in (*train, *inside, *outside):
         task.check_length(length)
     for length in inside:
@@ -145,6 +156,10 @@ def _budget(task: Task, given: dict[str, Any], lengths: tuple[int, ...]) -> dict
     """Steps; or a fixed dataset and epochs, which come to steps."""
     dataset = given.pop("dataset", task.dataset)
     steps, epochs, batch = given.pop("steps", None), given.pop("epochs", None), given.get("batch", RunConfig.batch)
+    dataset, steps, epochs, batch = (
+        int(value) if isinstance(value, float) and value.is_integer() else value
+        for value in (dataset, steps, epochs, batch)
+    )
     for name, value in (("dataset", dataset), ("steps", steps), ("epochs", epochs), ("batch", batch)):
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
             raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
@@ -154,6 +169,10 @@ def _budget(task: Task, given: dict[str, Any], lengths: tuple[int, ...]) -> dict
         if epochs is not None:
             raise InputError(f"{task.name} draws fresh sequences, which have no epochs: give steps, or a dataset size")
         return {"dataset": None, "steps": steps or 600}
+    if min(shares(dataset, lengths)) == 0:
+        raise InputError(
+            f"a dataset of {dataset} has no sequence for some of the training lengths: give more, or one length"
+        )
     per_epoch = sum(math.ceil(share / batch) for share in shares(dataset, lengths))  # a batch has one length
     return {"dataset": dataset, "steps": steps or (epochs or 20) * per_epoch}
 
@@ -173,7 +192,13 @@ def _position_limit(task: Task, given: dict[str, Any], lengths: dict[str, tuple[
 
 
 def _check(config: RunConfig) -> None:
+    unread = [("decay", "schedule", "wsd"), ("coverage_draws", "coverage", "randomized")]
     problems = [
+        f"{name} is read by {key}={value}, but {key} is {getattr(config, key)}"
+        for name, key, value in unread
+        if getattr(config, name) != getattr(RunConfig, name) and getattr(config, key) != value
+    ]
+    problems += [
         f"{name} must be at least {least:g}, got {value:g}"
         for name, least in (
             ("lr", 1e-12),

@@ -33,7 +33,7 @@ class TrainingData:
         if self.fixed is None:
             source = generator(config.seed, "data", step)
             length = int(torch.randint(self.low, self.high + 1, (), generator=source))
-            batch = self.task.sample(config.batch, length, source)
+            batch = self.task.sample(config.batch, length, source, "train")
         else:
             length, batch = self._from_dataset(step)
         if config.coverage == "plain":
@@ -47,7 +47,7 @@ class TrainingData:
     def _dataset(self, size: int) -> list[Batch]:
         """One block per training length, of equal shares."""
         return [
-            self.task.sample(share, length, generator(self.config.seed, "dataset", length))
+            self.task.sample(share, length, generator(self.config.seed, "dataset", length), "train")
             for length, share in enumerate(shares(size, self.config.train_lengths), start=self.low)
             if share
         ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -38,23 +38,38 @@ def evaluate(model: Transformer, task: Task, config: RunConfig, chosen: Evaluati
     """Scores on one set, or None if the encoding declares that it cannot go there."""
     if model.training:
         raise InputError("evaluation wants a model in evaluation mode: call model.eval()")
-    if max(task.sides(chosen.length)) > reach(model):
+    if max(task.sides(chosen.length)) + (task.readout == "readout") > reach(model):
         return None
+    beyond = past_training(config, task, chosen)
     if config.coverage != "randomized":
-        return Scores(_score(model, task, chosen.batch))
+        return Scores(_score(model, task, chosen.batch, beyond))
     # Drawn positions: the mean over several draws, and their spread.
     found = []
     for number in range(config.coverage_draws):
-        source = generator(0, "evaluation positions", chosen.split, chosen.length, number)
-        drawn = draw("randomized", sides=task.sides(chosen.length), limit=config.position_limit, generator=source)
-        found.append(_score(model, task, Batch(chosen.batch.tokens, chosen.batch.targets, drawn)))
+        drawn = drawn_positions(config, task, chosen, number)
+        found.append(_score(model, task, Batch(chosen.batch.tokens, chosen.batch.targets, drawn), beyond))
     values = {name: sum(f[name] for f in found) / len(found) for name in found[0]}
     spread = torch.tensor([f[task.metric] for f in found]).std(correction=0).item()
     return Scores(values | {"draws_std": spread})
 
 
+def drawn_positions(config: RunConfig, task: Task, chosen: EvaluationSet, number: int) -> Int[Tensor, "1 n axes"]:
+    """Randomized ids for an evaluation, the same for all models."""
+    source = generator(0, "evaluation positions", chosen.split, chosen.length, number)
+    return draw("randomized", sides=task.sides(chosen.length), limit=config.position_limit, generator=source)
+
+
+def past_training(config: RunConfig, task: Task, chosen: EvaluationSet) -> int:
+    """The first token past the trained length, if answers there can be told from those before; otherwise 0.
+
+    A longer sequence begins with places that training knew: their answers say nothing about longer ones.
+    """
+    apart = chosen.split == "ood" and task.readout == "tokens" and task.metric == "accuracy" and task.axes == 1
+    return task.width(max(config.train_lengths)) if apart else 0
+
+
 @torch.inference_mode()
-def _score(model: Transformer, task: Task, batch: Batch) -> dict[str, float]:
+def _score(model: Transformer, task: Task, batch: Batch, beyond: int = 0) -> dict[str, float]:
     """Sums over chunks of a few sequences, in float64: the size of the chunks cannot be seen in the result."""
     sums: dict[str, tuple[float, int]] = {}
     device = model.embedding.weight.device
@@ -71,6 +86,10 @@ def _score(model: Transformer, task: Task, batch: Batch) -> dict[str, float]:
             _add(sums, f"loss{tail}", loss[flat])
             _add(sums, f"accuracy{tail}", right[mask])
         scored = groups[first]
+        if beyond:
+            late = scored & (torch.arange(tokens.shape[1]) >= beyond)
+            _add(sums, "loss_beyond", loss[late.flatten()])
+            _add(sums, "accuracy_beyond", right[late])
         _add(sums, "exact", (right | ~scored).view(len(tokens), -1).all(dim=1))
     return {name: total / count for name, (total, count) in sums.items() if count}
 

@@ -50,7 +50,9 @@ Watch = Callable[[Progress], None]
 def train(config: RunConfig, store: Store, watch: Watch | None = None) -> Run:
     """Do the run unless it is done; go on where it was interrupted. If another process is at it, wait for that one."""
     run = store.run(config.id)
-    if not run.done:
+    if run.done:
+        _check_sets(config, run)
+    else:
         store.check_writable()
     while not run.done:
         with run.claimed() as mine:
@@ -61,6 +63,14 @@ def train(config: RunConfig, store: Store, watch: Watch | None = None) -> Run:
             else:
                 time.sleep(0.2)
     return run
+
+
+def _check_sets(config: RunConfig, run: Run) -> None:
+    """Refuse an old result whose task has been changed since: the name is the same, the problems are not."""
+    now = {(s.split, s.length): s.hash for s in evaluation_sets(config, config.make_task())}
+    then = {(row["split"], row["length"]): row["hash"] for row in run.result["evaluation"]}
+    if now != then:
+        raise InputError(f"run {run.id} was scored on other problems than {config.task} gives now: use another store")
 
 
 class _Training:
@@ -77,19 +87,21 @@ class _Training:
         self.sets = evaluation_sets(config, self.task)
         self.marks = {math.ceil(config.steps * (i + 1) / CHECKPOINTS) for i in range(CHECKPOINTS)}
         self.log_every = max(1, config.steps // 100)
-        self.step, self.first_loss, self.status = 0, math.nan, "finished"
+        self.step, self.first_loss, self.status, self.seconds = 0, math.nan, "finished", 0.0
 
     def go(self) -> None:
         saved = checkpoint.load(self.run.folder, self.run.id, self.model, self.optimiser)
         if saved:
             self.step, self.first_loss, self.status = saved["step"], saved["first_loss"], saved["status"]
+            self.seconds = saved["seconds"]
             self.run.journal.cut(saved["journal"])
             self.run.log(f"continued at step {self.step}")
         else:
             self.run.journal.cut(0)
             self.run.log(f"started: {self.task.name}, {self.config.model.encoding}, {self.config.steps} steps")
             self._norms()
-        begin, first_step, saved_at = time.monotonic(), self.step, time.monotonic()
+        begin = saved_at = time.monotonic()
+        before, first_step = self.seconds, self.step
         seen, ended = 0, self.status != "finished" or self._solved_before(saved)
         while self.step < self.config.steps and not ended:
             batch = self.data.batch(self.step)
@@ -102,9 +114,10 @@ class _Training:
                 left = (now - begin) / (self.step - first_step) * (self.config.steps - self.step)
                 ended = self._journal(batch, loss, logits, gradient, seen / (now - begin), left, mark)
             if ended or mark or time.monotonic() - saved_at > SAVE_EVERY:
+                self.seconds = before + time.monotonic() - begin
                 self._save()
                 saved_at = time.monotonic()
-        self._finish(time.monotonic() - begin)
+        self._finish()
 
     def _update(self, batch: Batch) -> tuple[Tensor, Float[Tensor, "*asked classes"], Tensor]:
         """One step of the optimiser. Dropout draws from a stream named by the step."""
@@ -131,7 +144,7 @@ class _Training:
         value, norm = loss.item(), gradient.item()
         if math.isnan(self.first_loss):
             self.first_loss = value
-        scored = batch.targets != UNSCORED
+        scored = next(iter(self.task.groups(batch.tokens, batch.targets).values()))
         accuracy = correct(logits.cpu(), batch.targets)[scored].float().mean().item()
         rows = {"loss": value, "accuracy": accuracy, "gradient_norm": norm, "lr": rate(self.config, self.step - 1)}
         records = [self._record("train", None, name, number) for name, number in rows.items()]
@@ -200,12 +213,12 @@ class _Training:
             raise InputError(f"run {self.run.id} was taken over by another process: this one stops")
         self.run.beat()  # saves come at least twice in the silence after which a run counts as dead; records may not
         state = {
-            "step": self.step, "first_loss": self.first_loss, "status": self.status,
+            "step": self.step, "first_loss": self.first_loss, "status": self.status, "seconds": self.seconds,
             "journal": self.run.journal.sync(),
         }  # fmt: skip
         checkpoint.save(self.run.folder, self.run.id, self.model, self.optimiser, state)
 
-    def _finish(self, seconds: float) -> None:
+    def _finish(self) -> None:
         """Evaluate everywhere, keep weights and attention maps, and write the result last."""
         self.model.eval()
         self.watch(Progress(self.step, self.config.steps, math.nan, math.nan, 0.0, evaluating=True))
@@ -213,16 +226,22 @@ class _Training:
         for chosen in self.sets:
             self.run.beat()
             scores = None if self.status == "diverged" else evaluate(self.model, self.task, self.config, chosen)
+            if scores is not None and not math.isfinite(scores.values["loss"]):
+                self.status = "diverged"  # the last step went too far for any loss in training to show it
             for name, value in (scores.values if scores else {}).items():
                 records.append(self._record(chosen.split, chosen.length, name, value))
+        if self.status == "diverged":
+            records = []  # what broken weights score is nobody's result
         keep_artefacts(self.run, self.model, self.config, self.task, self.sets)
-        result = summarise(self.config, self.store, self.task, self.sets, records, list(self.run.journal.read()))
+        result = summarise(
+            self.config, self.store, self.task, self.sets, records, list(self.run.journal.read()), self.status
+        )
         weights = sum(p.numel() for p in self.model.parameters())
         own = sum(p.numel() for p in self.model.encodings.parameters())
         self.run.finish(
             {
                 "status": self.status, "steps": self.step, "parameters": weights, "encoding_parameters": own, **result,
-                "timing": {"seconds": seconds},
+                "timing": {"seconds": self.seconds},
             }
         )  # fmt: skip
         (self.run.folder / checkpoint.NAME).unlink(missing_ok=True)
