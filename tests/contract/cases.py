@@ -104,5 +104,5 @@ def tokens(batch: int = 2, length: int = LENGTH, seed: int = 0) -> Tensor:
     return torch.randint(0, VOCABULARY, (batch, length), generator=torch.Generator().manual_seed(seed))
 
 
-def close(a: Tensor, b: Tensor, tolerance: float = 2e-5) -> None:
+def assert_close(a: Tensor, b: Tensor, tolerance: float = 2e-5) -> None:
     torch.testing.assert_close(a, b, atol=tolerance, rtol=tolerance)

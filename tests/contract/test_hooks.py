@@ -5,7 +5,7 @@ import torch
 
 from ordinate import Bound, Encoding, Pair, Place, attend
 
-from .cases import LENGTH, NAMES, Case, close
+from .cases import LENGTH, NAMES, Case, assert_close
 
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
@@ -62,7 +62,7 @@ def test_a_bias_by_gap_is_the_dense_bias(name: str) -> None:
         if whole is None:
             assert part.bias(pair) is None
         else:
-            close(whole.expand(1, 4, LENGTH, LENGTH), part.bias(pair).expand(1, 4, LENGTH, LENGTH))
+            assert_close(whole.expand(1, 4, LENGTH, LENGTH), part.bias(pair).expand(1, 4, LENGTH, LENGTH))
 
 
 def test_content_is_read_in_float32_whatever_the_precision(name: str) -> None:

@@ -10,7 +10,7 @@ from ordinate import InputError, Transformer, record
 from ordinate.model import attention
 from ordinate.model.bound import Bound
 
-from .cases import LENGTH, NAMES, Case, close, tokens
+from .cases import LENGTH, NAMES, Case, assert_close, tokens
 
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
@@ -30,7 +30,7 @@ def test_no_token_sees_a_later_one(name: str, past: bool) -> None:
     whole = case.run(x)
     cut = length - 5
     prefix = case.run(x[:, :cut])
-    close(whole[:, :cut], prefix)
+    assert_close(whole[:, :cut], prefix)
 
 
 @pytest.mark.parametrize("past", [False, True])
@@ -46,7 +46,7 @@ def test_decoding_with_a_cache_equals_the_full_pass(name: str, past: bool) -> No
     for start, stop in [(0, 7), *((i, i + 1) for i in range(7, length))]:
         more = {"positions": places[start:stop]} if case.axes > 1 else {}
         found.append(case.model(x[:, start:stop], segments=segments[:, start:stop], cache=cache, **more))
-    close(torch.cat(found, dim=1), case.run(x))
+    assert_close(torch.cat(found, dim=1), case.run(x))
 
 
 def test_packed_documents_equal_separate_ones(name: str) -> None:
@@ -56,8 +56,8 @@ def test_packed_documents_equal_separate_ones(name: str) -> None:
     segments = torch.cat((torch.arange(9), torch.arange(11)))[None] % 2
     more = {"positions": torch.cat((case.positions(9), case.positions(11)))} if case.axes > 1 else {}
     packed = case.run(torch.cat((a, b), dim=1), documents=documents, segments=segments, **more)
-    close(packed[:, :9], case.run(a))
-    close(packed[:, 9:], case.run(b))
+    assert_close(packed[:, :9], case.run(a))
+    assert_close(packed[:, 9:], case.run(b))
 
 
 def test_packed_documents_with_padding_equal_separate_ones(name: str) -> None:
@@ -73,8 +73,8 @@ def test_packed_documents_with_padding_equal_separate_ones(name: str) -> None:
         more["positions"] = torch.zeros(22, case.axes, dtype=torch.long)
         more["positions"][real[0].bool()] = torch.cat((case.positions(9), case.positions(8)))
     found = case.run(packed, documents=documents, keep=real, segments=segments, **more)  # 0 and 1, as others write it
-    close(found[:, 2:11], case.run(a))
-    close(found[:, 14:], case.run(b))
+    assert_close(found[:, 2:11], case.run(a))
+    assert_close(found[:, 14:], case.run(b))
 
 
 def test_a_padded_prompt_in_chunks_equals_the_full_pass(name: str) -> None:
@@ -93,7 +93,7 @@ def test_a_padded_prompt_in_chunks_equals_the_full_pass(name: str) -> None:
         more = {"positions": places[part]} if case.axes > 1 else {}
         found.append(case.model(x[:, part], keep=keep[:, part], segments=segments[:, part], cache=cache, **more))
     whole = {"positions": places} if case.axes > 1 else {}
-    close(torch.cat(found, dim=1)[:, pad:], case.run(x, keep=keep, segments=segments, **whole)[:, pad:])
+    assert_close(torch.cat(found, dim=1)[:, pad:], case.run(x, keep=keep, segments=segments, **whole)[:, pad:])
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
@@ -118,7 +118,7 @@ def test_padding_on_the_left_changes_nothing(name: str, causal: bool) -> None:
     more = {}
     if case.axes > 1:
         more["positions"] = torch.cat((torch.zeros(pad, case.axes, dtype=torch.long), case.positions(12)))
-    close(case.run(padded, keep=keep, segments=segments, **more)[:, pad:], case.run(x))
+    assert_close(case.run(padded, keep=keep, segments=segments, **more)[:, pad:], case.run(x))
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -138,7 +138,7 @@ def test_all_paths_agree(name: str, path: str, causal: bool, monkeypatch: pytest
         return run(q, k, v, bound)
 
     monkeypatch.setattr("ordinate.model.block.attend", forced)
-    close(case.run(x), expected)
+    assert_close(case.run(x), expected)
 
 
 def test_explicit_positions_equal_the_default_ones(name: str) -> None:
@@ -146,8 +146,8 @@ def test_explicit_positions_equal_the_default_ones(name: str) -> None:
     x = tokens()
     places = case.positions(LENGTH)
     expected = case.run(x)
-    close(case.run(x, positions=places), expected)
-    close(case.run(x, positions=places.expand(2, -1, -1).contiguous()), expected)
+    assert_close(case.run(x, positions=places), expected)
+    assert_close(case.run(x, positions=places.expand(2, -1, -1).contiguous()), expected)
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -216,7 +216,7 @@ def test_recording_attention_changes_nothing(name: str) -> None:
         assert torch.equal(case.run(x), expected)
     assert len(seen.weights) == len(seen.kernels) == 3
     for weights in seen.weights:
-        close(weights.sum(dim=-1), torch.ones(2, 4, LENGTH))
+        assert_close(weights.sum(dim=-1), torch.ones(2, 4, LENGTH))
         assert weights.triu(1).abs().max() == 0
 
 
