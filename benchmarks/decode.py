@@ -4,8 +4,9 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 from x_transformers import AutoregressiveWrapper, Decoder, TransformerWrapper
 
-from benchmarks.measure import Row, compare, in_turns, keep_memory
+from benchmarks.measure import Row, compare, in_turns
 from ordinate import ModelConfig, Transformer, generate
+from ordinate.training.environment import keep_memory
 
 DIM, HEADS, LAYERS, VOCABULARY, COUNT = 256, 8, 4, 256, 256
 

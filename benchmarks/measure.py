@@ -1,9 +1,7 @@
 """Timing several things in turns, so that whatever else the machine does hits all of them alike."""
 
-import ctypes
 import gc
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -31,14 +29,6 @@ class Row:
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self) | {"verdict": self.verdict}
-
-
-def keep_memory() -> None:
-    """Let glibc keep freed memory, for all that is measured: page faults would drown the rest."""
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
-        libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
-        libc.mallopt(-1, 1 << 30)  # M_TRIM_THRESHOLD
 
 
 def in_turns(things: dict[str, Callable[[], object]], *, rounds: int, warmup: int = 3) -> dict[str, list[float]]:

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 from x_transformers import Decoder, TransformerWrapper
 
-from benchmarks.measure import Row, compare, in_turns, keep_memory
+from benchmarks.measure import Row, compare, in_turns
 from ordinate import ModelConfig, Transformer, encodings
+from ordinate.training.environment import keep_memory
 
 VOCABULARY = 16
 

@@ -31,7 +31,7 @@ def arrive(
     _check_tokens(config, tokens, cache)
     segments = _row("segments", segments, tokens)
     documents = _row("documents", documents, tokens)
-    keep = _kept(keep, tokens)
+    keep = _kept(keep, tokens, whole=cache is None)
     if documents is not None:
         if cache is not None:
             raise InputError("decoding with a cache takes one document per row: leave out documents")
@@ -100,15 +100,15 @@ def _row(name: str, given: Tensor | None, tokens: Tensor) -> Tensor | None:
     return given.long()
 
 
-def _kept(keep: Tensor | None, tokens: Tensor) -> Bool[Tensor, "#b n"] | None:
-    """A padding mask: boolean, or 0 and 1 as others write it."""
+def _kept(keep: Tensor | None, tokens: Tensor, *, whole: bool) -> Bool[Tensor, "#b n"] | None:
+    """A padding mask: boolean, or 0 and 1 as others write it. A part of a sequence may be padding throughout."""
     number = _row("keep", keep.int() if keep is not None and keep.dtype == torch.bool else keep, tokens)
     if number is None:
         return None
     if readable(number):
         if number.min() < 0 or number.max() > 1:
             raise InputError("keep must be true or 1 for real tokens, and false or 0 for padding")
-        if not number.any(dim=1).all():
+        if whole and not number.any(dim=1).all():
             raise InputError("keep marks a whole sequence as padding: leave that sequence out")
     return number.bool()
 
