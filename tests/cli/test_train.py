@@ -36,7 +36,7 @@ Program = Callable[..., Done]
 SERVER = """
 import json, os, resource, sys, tempfile, traceback
 from ordinate.cli import main
-from ordinate.statistics import baselines
+from ordinate.training import baselines
 from ordinate.store import open_store
 from ordinate.training import resolve, train
 baselines.SEQUENCES = 1000

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ordinate.statistics.baselines import band
+from ordinate.statistics.band import band
 from ordinate.statistics.verdict import Score, normalised, word
 
 BAR = 0.95

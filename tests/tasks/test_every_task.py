@@ -12,7 +12,8 @@ from ordinate.core.errors import InputError
 from ordinate.core.parameters import Parameter
 from ordinate.core.seeds import generator
 from ordinate.core.task import UNSCORED, Task
-from ordinate.statistics.baselines import Baselines, band, baselines, score
+from ordinate.statistics.band import band
+from ordinate.training.baselines import Baselines, baselines, score
 
 MODES = {
     "k_back": [{"mode": "match"}, {"k": (1, 3, 8)}, {"k": (2, 5), "mode": "match"}],

@@ -7,7 +7,8 @@ from scipy.stats import chisquare
 from ordinate import tasks
 from ordinate.core.errors import InputError
 from ordinate.core.seeds import generator
-from ordinate.statistics.baselines import SEQUENCES, band, baselines
+from ordinate.statistics.band import band
+from ordinate.training.baselines import SEQUENCES, baselines
 
 
 @given(length=st.integers(4, 40), seed=st.integers(0, 2**32))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ordinate.statistics import baselines
+from ordinate.training import baselines
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -10,7 +10,7 @@ from ordinate import tasks
 from ordinate.core.positions import draw
 from ordinate.store import Store
 from ordinate.training import RunConfig, train
-from ordinate.training.data import TrainingData, evaluation_sets
+from ordinate.training.data import TrainingData, evaluation_sets, overlap
 
 from .runs import small
 
@@ -100,3 +100,16 @@ def test_drawn_positions_stay_below_their_limit() -> None:
     assert set(drawn.tolist()) == set(range(20))
     whole = draw("randomized", sides=(20,), limit=20, generator=torch.Generator())
     assert whole.flatten().tolist() == list(range(20))
+
+
+def test_overlap_counts_the_problems_that_training_showed() -> None:
+    config = small(task="binary_majority", train_lengths=[3, 5], ood_lengths=[9], steps=30, evaluation_sequences=64)
+    task = config.make_task()
+    data, sets = TrainingData(config, task), evaluation_sets(config, task)
+    shown = {tuple(row) for step in range(30) for row in data.batch(step).tokens.tolist()}
+    found = overlap(data, 30, sets)
+    for chosen in sets:
+        again = sum(tuple(row) in shown for row in chosen.batch.tokens.tolist())
+        assert found[chosen.hash] == again / 64
+    by_split = {chosen.split: found[chosen.hash] for chosen in sets}
+    assert by_split["id"] > 0.5 and by_split["ood"] == 0  # only 32 sequences of length 5 exist

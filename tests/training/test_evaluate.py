@@ -1,6 +1,7 @@
 """Scores, and what they must not depend on."""
 
 import math
+from statistics import fmean, pstdev
 
 import pytest
 import torch
@@ -66,16 +67,18 @@ def test_scores_by_hand() -> None:
     """Against a plain loop over all sequences and tokens."""
     config = small(evaluation_sequences=30)
     model, chosen = model_of(config), first_set(config)
-    losses, rights, exact = [], [], []
+    losses, rights, exact, means = [], [], [], []
     for tokens, targets in zip(chosen.batch.tokens, chosen.batch.targets, strict=True):
         logits = model(tokens[None])[0].double()
         asked = [(logits[t].log_softmax(-1), int(y)) for t, y in enumerate(targets) if y != UNSCORED]
         losses += [-line[y].item() for line, y in asked]
+        means.append(fmean(losses[-len(asked) :]))
         right = [int(line.argmax()) == y for line, y in asked]
         rights += right
         exact.append(all(right))
     scores = evaluate.evaluate(model, config.make_task(), config, chosen)
     expected = dict(loss=sum(losses) / len(losses), accuracy=sum(rights) / len(rights), exact=sum(exact) / len(exact))
+    expected["loss_error"] = pstdev(means) / 30**0.5
     assert scores is not None and scores.values == pytest.approx(expected, rel=1e-5)
     assert scores.of(config.make_task()) == scores.values["accuracy"]
 
@@ -85,7 +88,7 @@ def test_groups_are_reported_apart() -> None:
     scores = evaluate.evaluate(model_of(config), config.make_task(), config, first_set(config))
     assert scores is not None
     kinds = {f"{metric}{kind}" for metric in ("loss", "accuracy") for kind in ("", "_marker", "_value", "_padding")}
-    assert scores.values.keys() == kinds | {"exact"}
+    assert scores.values.keys() == kinds | {"exact", "loss_error"}
 
 
 def test_a_model_in_training_mode_is_refused() -> None:

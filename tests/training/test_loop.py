@@ -71,7 +71,8 @@ def test_the_kept_weights_have_the_stored_scores(finished: Run) -> None:
     for chosen, row in zip(evaluation_sets(config, config.make_task()), rows, strict=True):
         scores = evaluate(model, config.make_task(), config, chosen)
         assert scores is not None
-        assert {name: row[name] for name in ("loss", "accuracy", "exact")} | row["groups"] == scores.values
+        everywhere = ("loss", "accuracy", "exact", "loss_error")
+        assert {name: row[name] for name in everywhere} | row["groups"] == scores.values
         assert (row["split"], row["length"], row["hash"]) == (chosen.split, chosen.length, chosen.hash)
         assert row["score"] == scores.values.get("accuracy_beyond", row["accuracy"]) and row["sequences"] == 40
 
@@ -124,9 +125,9 @@ def test_divergence_is_a_result(clip: float, tmp_path: Path) -> None:
 
 def test_a_loss_that_is_not_a_number_is_divergence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "rate", lambda config, step: math.nan if step == 3 else 0.01)
-    result = train(small(task="markers", train_lengths=32, ood_lengths=[], dataset=None), Store(tmp_path)).result
-    assert result["status"] == "diverged" and result["fitted"] is None and result["steps"] == 5
-    assert curve(result, "loss", "train")[result["steps"]] is None
+    run = train(small(task="markers", train_lengths=32, ood_lengths=[], dataset=None), Store(tmp_path))
+    assert run.result["status"] == "diverged" and run.result["fitted"] is None and run.result["steps"] == 5
+    assert [r["value"] for r in run.journal.read() if (r["split"], r["metric"]) == ("train", "loss")][-1] is None
 
 
 @pytest.mark.parametrize("asked", [False, True])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ordinate.statistics.baselines import band
+from ordinate.statistics.band import band
 
 Word = Literal["diverged", "at chance", "did not fit", "out of range", "solves", "partial", "fits"]
 
@@ -14,12 +14,14 @@ class Score:
 
     value: float | None
     floor: float
-    sequences: int
+    sequences: int | None = None  # none: unknown, so the floor has no band
 
     @property
     def above_floor(self) -> bool:
         """Whether a guesser at the floor would score this only once in forty sets of so many sequences."""
-        return self.value is not None and self.value > band(self.floor, self.sequences)[1]
+        if self.value is None:
+            return False
+        return self.value > (self.floor if self.sequences is None else band(self.floor, self.sequences)[1])
 
 
 def word(bar: float, inside: Score, outside: Score | None, *, diverged: bool = False) -> Word:

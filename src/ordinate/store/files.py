@@ -31,9 +31,9 @@ def write_atomic(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
-def write_json(path: Path, content: Any) -> None:
+def write_json(path: Path, content: Any, indent: int | None = 1) -> None:
     """One JSON document, replaced as a whole. NaN is not JSON: write None."""
-    write_atomic(path, json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
+    write_atomic(path, json.dumps(content, indent=indent, allow_nan=False).encode() + b"\n")
 
 
 def read_json(path: Path) -> Any:

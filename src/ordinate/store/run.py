@@ -5,23 +5,34 @@ import json
 import os
 import socket
 import time
+import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import Journal, read_json, write_json
+from ordinate.store.files import Journal, read_json, write_atomic, write_json
 
 SCHEMA = 1  # raised when the files below change their meaning
 SILENCE = 120.0  # seconds without a heartbeat after which a run on another machine counts as dead
 
-State = Literal["done", "running", "interrupted"]
+State = Literal["done", "running", "failed", "interrupted"]
+
+
+def readable(content: Any, where: Path) -> dict[str, Any]:
+    """What was read, unless a newer program wrote it: its fields may mean something else."""
+    found = content.get("schema") if isinstance(content, dict) else None
+    if not isinstance(found, int):
+        raise InputError(f"{where} is damaged (it names no schema): move it away")
+    if found > SCHEMA:
+        raise InputError(f"{where} was written by a newer ordinate (schema {found}, this one reads {SCHEMA}): update")
+    return dict(content)
 
 
 class Run:
-    """config.json, env.json, metrics.jsonl, result.json, log.txt, heartbeat, claim, model.safetensors, checkpoint."""
+    """config.json, env.json, metrics.jsonl, result.json, log.txt, error.txt, heartbeat, claim, weights, checkpoint."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.id = folder, folder.name
@@ -52,17 +63,33 @@ class Run:
 
     @property
     def result(self) -> dict[str, Any]:
-        return dict(read_json(self.folder / "result.json"))
+        return readable(read_json(self.folder / "result.json"), self.folder)
 
     def finish(self, result: dict[str, Any]) -> None:
         """Write the result. From then on, and not before, the run is done."""
-        write_json(self.folder / "result.json", {"schema": SCHEMA, "run": self.id, **result})
+        write_json(self.folder / "result.json", {"schema": SCHEMA, "run": self.id, **result}, indent=None)
 
     @property
     def state(self) -> State:
         if self.done:
             return "done"
-        return "running" if _alive(self.folder) else "interrupted"
+        if _alive(self.folder):
+            return "running"
+        return "failed" if (self.folder / "error.txt").exists() else "interrupted"
+
+    def fail(self, error: BaseException | str) -> None:
+        """Keep an error, for whoever looks for the reason; the next attempt takes it away."""
+        text = error if isinstance(error, str) else "".join(traceback.format_exception(error))
+        with suppress(OSError):  # a full disk must not hide the error itself
+            write_atomic(self.folder / "error.txt", text.encode())
+
+    @property
+    def error(self) -> str:
+        """The last line of the error that ended the run, empty if there is none."""
+        try:
+            return (self.folder / "error.txt").read_text().strip().rpartition("\n")[2]
+        except OSError:
+            return ""
 
     @property
     def step(self) -> int:
@@ -109,6 +136,7 @@ class Run:
                 "started": _started(os.getpid()),
             }
             write_json(self.folder / "claim", owner)
+            (self.folder / "error.txt").unlink(missing_ok=True)
             for leftover in self.folder.glob(".*.tmp"):
                 leftover.unlink(missing_ok=True)
             return True

@@ -90,6 +90,20 @@ def evaluation_sets(config: RunConfig, task: Task) -> list[EvaluationSet]:
     return [evaluation_set(task, config.task, split, n, config.evaluation_sequences) for split, n in wanted]
 
 
+def overlap(data: TrainingData, steps: int, sets: list[EvaluationSet]) -> dict[str, float]:
+    """By the hash of a set: which share of its sequences training has shown too. Batches are drawn once more for it."""
+    widths = {chosen.batch.tokens.shape[1] for chosen in sets}
+    shown: set[bytes] = set()
+    for step in range(steps):
+        tokens = data.batch(step).tokens
+        if tokens.shape[1] in widths:
+            shown.update(row.tobytes() for row in tokens.numpy())
+    return {
+        chosen.hash: sum(row.tobytes() in shown for row in chosen.batch.tokens.numpy()) / len(chosen.batch.tokens)
+        for chosen in sets
+    }
+
+
 def _hash(*tensors: Int[Tensor, "..."]) -> str:
     whole = hashlib.sha256()
     for tensor in tensors:

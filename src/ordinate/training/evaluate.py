@@ -1,5 +1,6 @@
 """Scoring a model on frozen sets, length by length."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -86,12 +87,19 @@ def _score(model: Transformer, task: Task, batch: Batch, beyond: int = 0) -> dic
             _add(sums, f"loss{tail}", loss[flat])
             _add(sums, f"accuracy{tail}", right[mask])
         scored = groups[first]
+        asked = scored.view(len(tokens), -1)
+        mean = (loss.view_as(asked) * asked).sum(dim=1).double() / asked.sum(dim=1).clamp(min=1)
+        _add(sums, "sequence", mean)
+        _add(sums, "square", mean**2)
         if beyond:
             late = scored & (torch.arange(tokens.shape[1]) >= beyond)
             _add(sums, "loss_beyond", loss[late.flatten()])
             _add(sums, "accuracy_beyond", right[late])
         _add(sums, "exact", (right | ~scored).view(len(tokens), -1).all(dim=1))
-    return {name: total / count for name, (total, count) in sums.items() if count}
+    means = {name: total / count for name, (total, count) in sums.items() if count}
+    # the standard error of the loss, over sequences: the tokens of one are not independent
+    variance = means.pop("square") - means.pop("sequence") ** 2
+    return means | {"loss_error": math.sqrt(max(0.0, variance) / len(batch.tokens))}
 
 
 def _add(sums: dict[str, tuple[float, int]], name: str, values: Tensor) -> None:

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
-from ordinate.core.seeds import seed_of
+from ordinate.core.seeds import generator, seed_of
 from ordinate.core.task import UNSCORED, Batch
 from ordinate.model import Transformer, pick_device
 from ordinate.model.edge import arrive
@@ -20,8 +20,9 @@ from ordinate.store import Run, Store
 from ordinate.store.files import Record
 from ordinate.training import checkpoint, environment
 from ordinate.training.config import RunConfig
-from ordinate.training.data import TrainingData, evaluation_sets
+from ordinate.training.data import TrainingData, evaluation_sets, overlap
 from ordinate.training.evaluate import correct, evaluate
+from ordinate.training.footprint import memory
 from ordinate.training.optimiser import make_optimiser
 from ordinate.training.result import keep_artefacts, summarise
 from ordinate.training.schedule import rate
@@ -51,21 +52,33 @@ def train(config: RunConfig, store: Store, watch: Watch | None = None) -> Run:
     """Do the run unless it is done; go on where it was interrupted. If another process is at it, wait for that one."""
     run = store.run(config.id)
     if run.done:
-        _check_sets(config, run)
+        check_sets(config, run)
     else:
         store.check_writable()
-    while not run.done:
-        with run.claimed() as mine:
-            if mine:
-                with environment.prepared(config.threads, config.device):
-                    run.begin(to_dict(config), environment.describe())
-                    _Training(config, store, run, watch or (lambda progress: None)).go()
-            else:
-                time.sleep(0.2)
+    while not attempt(config, store, watch):
+        time.sleep(0.2)
     return run
 
 
-def _check_sets(config: RunConfig, run: Run) -> None:
+def attempt(config: RunConfig, store: Store, watch: Watch | None = None) -> bool:
+    """Do the run unless another process is at it; tells whether it is done now. An error stays in its folder."""
+    run = store.run(config.id)
+    if run.done:
+        return True
+    with run.claimed() as mine:
+        if not mine:
+            return run.done
+        try:
+            with environment.prepared(config.threads, config.device):
+                run.begin(to_dict(config), environment.describe())
+                _Training(config, store, run, watch or (lambda progress: None)).go()
+        except Exception as error:
+            run.fail(error)
+            raise
+    return True
+
+
+def check_sets(config: RunConfig, run: Run) -> None:
     """Refuse an old result whose task has been changed since: the name is the same, the problems are not."""
     now = {(s.split, s.length): s.hash for s in evaluation_sets(config, config.make_task())}
     then = {(row["split"], row["length"]): row["hash"] for row in run.result["evaluation"]}
@@ -236,12 +249,16 @@ class _Training:
         result = summarise(
             self.config, self.store, self.task, self.sets, records, list(self.run.journal.read()), self.status
         )
+        shown = overlap(self.data, self.step, self.sets)
+        for row, chosen in zip(result["evaluation"], self.sets, strict=True):
+            row["seen"] = shown[chosen.hash]
         weights = sum(p.numel() for p in self.model.parameters())
         own = sum(p.numel() for p in self.model.encodings.parameters())
+        longest = self.task.sample(self.config.batch, self.config.train_lengths[-1], generator(0, "memory"), "train")
         self.run.finish(
             {
                 "status": self.status, "steps": self.step, "parameters": weights, "encoding_parameters": own, **result,
-                "timing": {"seconds": self.seconds},
+                "memory": memory(self.model, longest), "timing": {"seconds": self.seconds},
             }
         )  # fmt: skip
         (self.run.folder / checkpoint.NAME).unlink(missing_ok=True)

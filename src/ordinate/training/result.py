@@ -11,10 +11,10 @@ from safetensors.torch import save
 from ordinate.core.seeds import generator
 from ordinate.core.task import Task
 from ordinate.model import Transformer, record
-from ordinate.statistics.baselines import baselines
 from ordinate.statistics.verdict import Score, normalised, word
 from ordinate.store import Run, Store
 from ordinate.store.files import Record, write_atomic
+from ordinate.training.baselines import baselines
 from ordinate.training.config import RunConfig
 from ordinate.training.data import EvaluationSet
 from ordinate.training.evaluate import drawn_positions, past_training, reach
@@ -61,9 +61,9 @@ def summarise(
         "checkpoints": len(curve),
         # A table of another size than the token embeddings can decide a comparison: both are told with every run.
         "norms": {r["metric"]: r["value"] for r in journal if r["metric"] in ("embedding_norm", "encoding_norm")},
-        # the last point of the curve is the validation score of the end: it stands there once
-        "records": [r for r in journal if r["metric"] != "tokens_per_second"]
-        + [r for r in records if r["split"] != "valid"],
+        # the learning curve, whose last point is the validation score of the end, and the scores; the rest of the
+        # journal stays where it is: a result is read often
+        "records": [r for r in journal if r["split"] == "valid"] + [r for r in records if r["split"] != "valid"],
     }
 
 
@@ -75,7 +75,8 @@ def _row(
     named = json.dumps([2, config.task, chosen.length, kind, beyond, _content(task, chosen.length, kind)])
     key = hashlib.sha256(named.encode()).hexdigest()[:12]
     known = store.remember("baselines", key, lambda: asdict(baselines(task, chosen.length, kind, beyond=beyond)))
-    found = {name: values.get((chosen.split, chosen.length, name)) for name in ("loss", "accuracy", "exact")}
+    everywhere = ("loss", "accuracy", "exact", "loss_error")
+    found = {name: values.get((chosen.split, chosen.length, name)) for name in everywhere}
     more = {
         metric: value
         for (split, length, metric), value in values.items()

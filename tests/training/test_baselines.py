@@ -7,7 +7,8 @@ from scipy.stats import binom
 from ordinate import tasks
 from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
-from ordinate.statistics.baselines import band, baselines, floor, score
+from ordinate.statistics.band import band
+from ordinate.training.baselines import baselines, floor, score
 
 
 class BucketSort(Task):

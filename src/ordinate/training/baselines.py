@@ -57,21 +57,6 @@ def floor(task: Task, chance: float, majority: float, position_only: float, bag_
     return min(scores) if task.direction == "lower" else max(scores)
 
 
-def band(rate: float, sequences: int, level: float = 0.95) -> tuple[float, float]:
-    """Where the accuracy of a guesser that is right at this rate lies, for so many independent sequences.
-
-    The exact binomial interval: at most (1 - level) / 2 lie beyond either end. Sequences, not tokens: the answers
-    within one sequence depend on each other.
-    """
-    n, k = torch.tensor(float(sequences), dtype=torch.float64), torch.arange(sequences + 1, dtype=torch.float64)
-    p = torch.tensor(rate, dtype=torch.float64)
-    ways = torch.lgamma(n + 1) - torch.lgamma(k + 1) - torch.lgamma(n - k + 1)
-    cumulative = (ways + torch.xlogy(k, p) + torch.xlogy(n - k, 1 - p)).exp().cumsum(dim=0)
-    tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
-    low, high = torch.searchsorted(cumulative, tails).clamp(max=sequences).tolist()
-    return low / sequences, high / sequences
-
-
 def score(task: Task, logits: Logits, batch: Batch, beyond: int = 0) -> float:
     """The task's metric over what its score is taken over."""
     asked, targets = _asked(task, batch), batch.targets

@@ -1,0 +1,77 @@
+"""A finished comparison: what was found, and all that is needed to show it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ordinate.statistics.analysis import Analysis
+
+
+@dataclass(frozen=True)
+class RatePoint:
+    """One learning rate tried on the pilot seed."""
+
+    rate: float
+    score: float | None  # validation, in distribution; none: diverged
+    loss: float | None
+    outside: dict[str, float | None]  # out of distribution, by the range's name: shown, never used to choose
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """How the learning rate of one encoding was chosen on one task."""
+
+    task: str
+    encoding: str
+    points: tuple[RatePoint, ...]  # by rate
+    tied: tuple[float, ...]  # within one standard error of the best
+    chosen: float
+    at_edge: bool  # no tied rate is interior and the grid may not grow further
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The learning curve of one reported run, in the task's metric on the validation set."""
+
+    task: str
+    encoding: str
+    seed: int
+    steps: tuple[int, ...]
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What an encoding costs on one task, and how far it goes."""
+
+    task: str
+    encoding: str
+    past: str  # what it declares past the trained length: computes, extends, clips, untrained, refuses
+    reach: int | None  # the first position that it cannot take; none: no limit
+    parameters: int
+    own_parameters: int  # the encoding's
+    step_ms: float  # mean over runs, validation included
+    memory: int | None  # bytes: weights, gradients, optimiser and what one step keeps for the backward pass
+    rate: float  # the learning rate of the reported runs
+    embedding_norm: float
+    encoding_norm: float  # how much the encoding changes embeddings at the start
+    learning_speed: tuple[int | None, ...]  # per seed: first of ten checkpoints at the bar
+    attention: Path | None  # a safetensors file: layer_0, layer_1, ... [example, head, query, key], tokens, targets
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Tasks by encodings by seeds."""
+
+    id: str
+    command: str  # that makes it again
+    metrics: dict[str, str]  # task: accuracy, exact or loss
+    trained: dict[str, tuple[int, int]]  # task: shortest and longest trained length
+    analysis: Analysis
+    sweeps: tuple[Sweep, ...]
+    curves: tuple[Curve, ...]
+    profiles: tuple[Profile, ...]
+    settings: dict[str, dict[str, Any]]  # task: the configuration that all its runs share
+    runs: tuple[dict[str, Any], ...]  # run, task, encoding, seed, rate, state, pilot, seconds
+    machine: dict[str, Any]
+    failures: dict[str, str]  # run: its error
