@@ -21,12 +21,12 @@ class Choice:
 def parse_choice(text: str) -> tuple[Choice, ...]:
     """The encodings named in a text, joined there by `+`."""
     found = []
-    for part in _split(text, "+"):
+    for part in split(text, "+"):
         match = _PART.fullmatch(part)
         if not match:
             raise InputError(f"cannot read {text!r}: write name, name(key=value, ...) or several joined by +")
         pairs = []
-        for item in _split(match[2] or "", ","):
+        for item in split(match[2] or "", ","):
             key, equals, value = item.partition("=")
             if item.strip() and not equals:
                 raise InputError(f"cannot read {item.strip()!r} in {text!r}: write key=value")
@@ -40,7 +40,7 @@ def parse_choice(text: str) -> tuple[Choice, ...]:
     return tuple(found)
 
 
-def _split(text: str, mark: str) -> list[str]:
+def split(text: str, mark: str) -> list[str]:
     """Parts of a text between marks that stand outside all brackets."""
     parts, depth = [""], 0
     for letter in text:

@@ -82,6 +82,7 @@ class Encoding(nn.Module):
     """
 
     family: ClassVar[str] = "other"  # added | rotation | bias | content | none
+    usual: ClassVar[bool] = False  # one of those that a comparison takes when none are named
     formula: ClassVar[str] = ""  # LaTeX
     paper: ClassVar[Paper | None] = None
 

@@ -19,6 +19,11 @@ def names() -> list[str]:
     return registry.names()
 
 
+def usual() -> list[str]:
+    """Those that a comparison takes when none are named."""
+    return [name for name in names() if registry.get(name).usual]
+
+
 def create(
     name: str,
     *,

@@ -17,6 +17,7 @@ class Alibi(Encoding):
     by, flat ones far. Nothing is trained."""
 
     family = "bias"
+    usual = True
     formula = r"-m_h\,|i-j|,\quad m_h = 2^{-8h/H}"
     paper = Paper(
         "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",

@@ -17,6 +17,7 @@ class Learned(Encoding):
     positions it was not trained on."""
 
     family = "added"
+    usual = True
     formula = r"x_p \mapsto x_p + E_p"
     paper = Paper(
         "Convolutional Sequence to Sequence Learning",

@@ -8,6 +8,7 @@ class NoEncoding(Encoding):
     because earlier tokens see fewer others."""
 
     family = "none"
+    usual = True
     formula = r"x_p \mapsto x_p"
     paper = Paper(
         "The Impact of Positional Encoding on Length Generalization in Transformers",

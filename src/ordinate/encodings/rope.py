@@ -32,6 +32,7 @@ class Rope(Encoding):
     of two tokens then depends on their contents and their distance, not on where they stand."""
 
     family = "rotation"
+    usual = True
     formula = r"q_i^\top R_{i-j}\, k_j,\quad R_r \text{ turns pair } k \text{ by } r\,b^{-2k/d}"
     paper = Paper(
         "RoFormer: Enhanced Transformer with Rotary Position Embedding",

@@ -17,6 +17,7 @@ class Sinusoidal(Encoding):
     distance apart are related by one linear map, whatever the position."""
 
     family = "added"
+    usual = True
     formula = r"PE_{p,2k} = \sin(p\,b^{-2k/D}),\quad PE_{p,2k+1} = \cos(p\,b^{-2k/D})"
     paper = Paper(
         "Attention Is All You Need",

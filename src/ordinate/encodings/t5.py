@@ -17,6 +17,7 @@ class T5(Encoding):
     own, far ones share wider and wider buckets. One table serves all layers."""
 
     family = "bias"
+    usual = True
     formula = r"B_{h,\,\mathrm{bucket}(i-j)}"
     paper = Paper(
         "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",

@@ -67,18 +67,19 @@ def student(values: Float[np.ndarray, " n"], level: float) -> tuple[float, float
 
 def bca(values: Float[np.ndarray, " n"], level: float) -> tuple[float, float]:
     """Bias-corrected and accelerated bootstrap of the mean (Efron 1987); the values must not all be the same."""
-    mean = float(values.mean())
-    scale = float(np.abs(values - mean).max())
-    away = (values - mean) / scale  # so that neither powers nor ties depend on the unit
-    means = _weights(len(values)) @ away
+    means = _weights(len(values)) @ values
+    away = values - values.mean()
+    scale = np.abs(away).max()
     # Scores are often counts, so that resampled means equal the mean but for rounding: half of those lie below.
-    below = float((means < -1e-9).mean() + (means <= 1e-9).mean()) / 2
+    sides = means - values.mean()
+    below = float((sides < -1e-9 * scale).mean() + (sides <= 1e-9 * scale).mean()) / 2
     bias = NormalDist().inv_cdf(below)
-    # The jackknife's skewness; leaving value i out moves a mean by -away[i] / (n - 1), and the factor cancels.
+    # The jackknife's skewness: leaving value i out moves a mean by -away[i] / (n - 1), and the factor cancels.
+    away = away / scale  # so does the unit, but powers of small values would vanish
     acceleration = float((away**3).sum() / (6 * (away**2).sum() ** 1.5))
-    at = [_corrected(edge, bias, acceleration) for edge in ((1 - level) / 2, (1 + level) / 2)]
-    low, high = np.quantile(means, at)
-    return mean + scale * float(low), mean + scale * float(high)
+    edges = ((1 - level) / 2, (1 + level) / 2)
+    low, high = np.quantile(means, [_corrected(edge, bias, acceleration) for edge in edges])
+    return float(low), float(high)
 
 
 def _corrected(probability: float, bias: float, acceleration: float) -> float:

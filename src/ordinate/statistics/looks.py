@@ -23,7 +23,7 @@ class Looks:
 
 
 def plan(encodings: int, alpha: float = 0.05) -> Looks:
-    """The first look when a claim becomes possible, the last at 20 seeds, one half way; fewer where these would meet."""
+    """The first look when a claim becomes possible, the last at 20 seeds, one half way; fewer where two would meet."""
     for count in range(LOOKS, 0, -1):
         first = seeds_needed(encodings, alpha / count)
         steps = range(count - 1)

@@ -15,6 +15,7 @@ class RatePoint:
     score: float | None  # validation, in distribution; none: diverged
     loss: float | None
     outside: dict[str, float | None]  # out of distribution, by the range's name: shown, never used to choose
+    error: float = 0.0  # standard error of the validation score
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """One run: data, training, evaluation, and what is kept of it."""
 
 from ordinate.training.config import RunConfig, resolve
-from ordinate.training.loop import Progress, train
+from ordinate.training.loop import Progress, attempt, train
 
-__all__ = ["Progress", "RunConfig", "resolve", "train"]
+__all__ = ["Progress", "RunConfig", "attempt", "resolve", "train"]

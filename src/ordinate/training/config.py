@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -52,7 +53,7 @@ class RunConfig:
         if problems:
             raise InputError("; ".join(problems))
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The name of the run in a store."""
         return digest(self)

@@ -1,0 +1,161 @@
+"""The verdict in words: what to use, what the others did, and how good the evidence is."""
+
+from collections.abc import Sequence
+
+from ordinate.statistics.analysis import Cell, Pair, Range, TaskAnalysis
+
+
+def verdict(task: TaskAnalysis, alpha: float) -> tuple[str, ...]:
+    """A few sentences; the first one is the bottom line."""
+    if len(task.encodings) < 2:
+        return ("One encoding alone is no comparison.",)
+    if task.bar is None:
+        return (_lowest(task), *_evidence(task, task.ranges[task.headline], alpha))
+    outside = [r for r in task.ranges if r.split != "id"]
+    nobody = not any(good for good, _ in task.fits.values())
+    if nobody:
+        return (_not_learnt(task), *_others(task, task.ranges[0], ()), *_evidence(task, task.ranges[0], alpha))
+    if not outside:
+        shown = task.ranges[task.headline]
+        return (_inside_only(task, shown), *_others(task, shown, _winners(shown)), *_evidence(task, shown, alpha))
+    everywhere = [e for e in task.encodings if all(_cell(r, e).word == "solves" for r in outside)]
+    shown = task.ranges[task.headline]
+    bottom = _solved(task, everywhere, outside) if everywhere else _furthest(task, shown)
+    lines = [bottom, *_others(task, shown, tuple(everywhere))]
+    for r in outside:
+        if r is not shown:
+            lines.append(f"{_Name(r)}: {_list_words(r)}.")
+    return (*lines, *_evidence(task, shown, alpha))
+
+
+def _solved(task: TaskAnalysis, winners: Sequence[str], outside: Sequence[Range]) -> str:
+    where = _and([r.name for r in outside])
+    seeds = len(task.seeds)
+    each = f"in all {seeds} seeds" if seeds > 1 else "in its one seed"
+    if len(winners) == 1:
+        return f"Use {winners[0]}: it alone solves {task.task} beyond training ({where}), {each}."
+    return f"Use any of {_and(winners)}: all of them solve {task.task} beyond training ({where}), {each}."
+
+
+def _furthest(task: TaskAnalysis, r: Range) -> str:
+    told = [cell for cell in r.cells if cell.interval is not None]
+    if not told or told[0].interval is None:
+        return f"No encoding that learnt {task.task} can go beyond training ({r.name})."
+    best, rest = told[0], told[1:]
+    figure = f"{told[0].interval.mean:.3f}, {r.name}"
+    if best.words.keys() <= {"fits"}:
+        return (
+            f"No encoding goes beyond training on {task.task}: at best the floor ({r.floor:.3f}) is reached ({r.name})."
+        )
+    claims = {pair.worse for pair in r.pairs if pair.claim and pair.better == best.encoding}
+    if rest and all(cell.encoding in claims for cell in rest):
+        return f"Use {best.encoding}: it goes furthest on {task.task} ({figure}), better than all that learnt it."
+    return f"No encoding solves {task.task} beyond training in every seed; {best.encoding} goes furthest ({figure})."
+
+
+def _inside_only(task: TaskAnalysis, r: Range) -> str:
+    winners = _winners(r)
+    if winners:
+        verb = "solves" if len(winners) == 1 else "solve"
+        return f"In distribution, {_and(winners)} {verb} {task.task} in every seed; nothing longer was tested."
+    return f"No encoding learns {task.task} in every seed; {r.cells[0].encoding} comes closest ({_number(r.cells[0])})."
+
+
+def _not_learnt(task: TaskAnalysis) -> str:
+    r = next((r for r in reversed(task.ranges) if r.split == "id"), task.ranges[0])
+    floor = all(cell.words.keys() <= {"at chance"} for cell in r.cells)
+    at = "every one is at the floor" if floor else f"{r.cells[0].encoding} comes closest ({_number(r.cells[0])})"
+    return (
+        f"No encoding learnt {task.task} with this budget ({at}, bar {task.bar:g}), so nothing can be said about "
+        "longer sequences: train longer, or make the task easier."
+    )
+
+
+def _lowest(task: TaskAnalysis) -> str:
+    r = task.ranges[task.headline]
+    best = r.cells[0]
+    beaten = [p.worse for p in r.pairs if p.claim and p.better == best.encoding]
+    if len(beaten) == len(r.cells) - 1:
+        return (
+            f"Use {best.encoding}: it has the best score on {task.task} ({_number(best)}, {r.name}), better than all."
+        )
+    return (
+        f"No encoding is shown to be the best on {task.task}; {best.encoding} has the best mean "
+        f"({_number(best)}, {r.name})."
+    )
+
+
+def _others(task: TaskAnalysis, r: Range, named: Sequence[str]) -> list[str]:
+    """Everyone else, grouped by word."""
+    rest = _list_words(r, named)
+    return [f"{_Name(r)}: {rest}."] if rest else []
+
+
+def _list_words(r: Range, without: Sequence[str] = ()) -> str:
+    groups: dict[str, list[str]] = {}
+    for cell in r.cells:
+        if cell.encoding in without:
+            continue
+        key = cell.word.partition(" (")[0]
+        figure = ""
+        if key == "did not fit":
+            figure = cell.word.removeprefix("did not fit")
+        elif key in ("partial", "fits") and cell.interval:
+            figure = f" ({cell.interval.mean:.2f})"
+        groups.setdefault(key, []).append(cell.encoding + figure)
+    verbs = {"partial": "is partly right: ", "fits": "fits in distribution only: ", "at chance": "at chance: "}
+    verbs |= {"solves": "solved by ", "did not fit": "did not learn the task: ", "out of range": "out of range: "}
+    return "; ".join(f"{verbs.get(word, word + ': ')}{_and(members)}" for word, members in groups.items())
+
+
+def _evidence(task: TaskAnalysis, r: Range, alpha: float) -> list[str]:
+    """What the paired tests allow to be said, fit rates first."""
+    n, needed = len(task.seeds), task.seeds_needed
+    if n < needed:
+        return [
+            f"Not enough seeds for a claim about a pair: {n} of the {needed} that {len(task.encodings)} encodings need "
+            f"(--seeds {needed})."
+        ]
+    lines = []
+    fits = [p for p in task.fit_pairs if p.claim]
+    if fits:
+        lines.append("Learnt in more seeds: " + "; ".join(_claim(p) for p in fits) + ".")
+    claims = [p for p in r.pairs if p.claim]
+    if claims:
+        lines.append(f"{_Name(r)}, higher score: " if task.direction == "higher" else f"{_Name(r)}, lower loss: ")
+        lines[-1] += "; ".join(_claim(p) for p in claims) + "."
+    open_ = [p for p in r.pairs if not p.claim and p.seeds >= needed and p.remark != "both at the floor"]
+    if open_:
+        same = [f"{p.better} and {p.worse}" for p in open_]
+        lines.append(f"No evidence of a difference ({r.name}): {_and(same)}.")
+    if not lines:
+        lines.append(f"The tests separate no pair at a risk of {alpha:g}.")
+    return lines
+
+
+def _claim(pair: Pair) -> str:
+    assert pair.difference is not None and pair.corrected is not None
+    d = pair.difference
+    return f"{pair.better} over {pair.worse} by {abs(d.mean):.3f} (p {pair.corrected:.2g}, {pair.seeds} seeds)"
+
+
+def _winners(r: Range) -> list[str]:
+    return [cell.encoding for cell in r.cells if cell.word == "solves"]
+
+
+def _cell(r: Range, encoding: str) -> Cell:
+    return next(cell for cell in r.cells if cell.encoding == encoding)
+
+
+def _number(cell: Cell) -> str:
+    told = [score for score in cell.scores if score is not None]
+    return f"{sum(told) / len(told):.3f}" if told else "no score"
+
+
+def _Name(r: Range) -> str:  # noqa: N802
+    return r.name[0].upper() + r.name[1:]
+
+
+def _and(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,62 @@
+"""Who does the runs. All executors give the same results; only the time they take differs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from ordinate.store import Store
+from ordinate.training import Progress, RunConfig, train
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to a run."""
+
+    kind: Literal["started", "progress", "done", "failed", "elsewhere"]  # elsewhere: another driver is at it
+    config: RunConfig
+    progress: Progress | None = None
+    error: str = ""
+
+
+Watch = Callable[[Event], None]
+
+
+class Stopped(Exception):  # noqa: N818
+    """The user wanted no more runs to be started."""
+
+
+class Executor(Protocol):
+    """Does runs, and tells of each how it goes; one that fails does not stop the others."""
+
+    def run(self, configs: Sequence[RunConfig], watch: Watch) -> dict[str, str]:
+        """Do all of them that are not done. Returns the errors of those that failed, by run."""
+
+    def close(self) -> None:
+        """Free what was held for the next call."""
+
+
+class Plain:
+    """One run after the other, in this process."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def run(self, configs: Sequence[RunConfig], watch: Watch) -> dict[str, str]:
+        failures = {}
+        for config in configs:
+
+            def tell(progress: Progress, config: RunConfig = config) -> None:
+                watch(Event("progress", config, progress))
+
+            watch(Event("started", config))
+            try:
+                train(config, self.store, tell)
+            except Exception as error:  # kept with the run, whatever it is
+                failures[config.id] = self.store.run(config.id).error or str(error)
+                watch(Event("failed", config, error=failures[config.id]))
+            else:
+                watch(Event("done", config))
+        return failures
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,102 @@
+"""From a store to a comparison: everything that a report shows, read from finished runs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ordinate.core.config import to_dict
+from ordinate.core.place import LARGEST_POSITION
+from ordinate.model.assemble import distinct, make_encodings
+from ordinate.store.files import read_json
+from ordinate.studies.comparison import Comparison, Curve, Profile
+from ordinate.studies.findings import analysis
+from ordinate.studies.plan import PILOT
+from ordinate.studies.stages import seeds_to_report
+from ordinate.studies.state import Arm, State
+from ordinate.training import RunConfig
+
+PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding
+
+
+def gather(state: State, command: str) -> Comparison:
+    """A study as far as it has come."""
+    seeds = seeds_to_report(state)
+    arms = state.arms()
+    reported = {(arm.task, arm.encoding): [state.config(arm, s, arm.rate) for s in range(1, seeds + 1)] for arm in arms}
+    done = {key: [c for c in configs if state.result(c)] for key, configs in reported.items()}
+    first = {arm.task: arm.base for arm in reversed(arms)}
+    return Comparison(
+        id=state.study.id,
+        command=command,
+        metrics={task: base.make_task().metric for task, base in first.items()},
+        trained={task: (base.train_lengths[0], base.train_lengths[-1]) for task, base in first.items()},
+        analysis=analysis(state, seeds),
+        sweeps=tuple(arm.sweep for arm in arms if arm.sweep),
+        curves=tuple(_curve(state, arm, c) for arm in arms for c in done[arm.task, arm.encoding]),
+        profiles=tuple(_profile(state, arm, configs) for arm in arms if (configs := done[arm.task, arm.encoding])),
+        settings={task: _shared(base) for task, base in first.items()},
+        runs=tuple(_run(state, arm, c) for arm in arms for c in _all(state, arm, reported[arm.task, arm.encoding])),
+        machine=_machine(state, [c for configs in done.values() for c in configs]),
+        failures=dict(state.failed),
+    )
+
+
+def _all(state: State, arm: Arm, reported: Sequence[RunConfig]) -> list[RunConfig]:
+    pilots = [state.pilot(arm, point.rate) for point in arm.sweep.points] if arm.sweep else []
+    return [*pilots, *reported]
+
+
+def _curve(state: State, arm: Arm, config: RunConfig) -> Curve:
+    result = state.result(config)
+    assert result is not None
+    points = [r for r in result["records"] if r["split"] == "valid" and r["metric"] == result["metric"]]
+    return Curve(
+        arm.task, arm.encoding, config.seed, tuple(r["step"] for r in points), tuple(r["value"] for r in points)
+    )
+
+
+def _profile(state: State, arm: Arm, configs: Sequence[RunConfig]) -> Profile:
+    results = [found for config in configs if (found := state.result(config))]
+    first = results[0]
+    parts = distinct(make_encodings(arm.base.model))
+    limit = min(part.limit for part in parts)
+    maps = state.store.run(configs[0].id).folder / "attention.safetensors"
+    return Profile(
+        task=arm.task,
+        encoding=arm.encoding,
+        past=next((part.past for part in parts if part.limit == limit), "computes"),
+        reach=None if limit >= LARGEST_POSITION else limit,
+        parameters=first["parameters"],
+        own_parameters=first["encoding_parameters"],
+        step_ms=1000 * sum(r["timing"]["seconds"] / max(1, r["steps"]) for r in results) / len(results),
+        memory=first["memory"],
+        rate=arm.rate,
+        embedding_norm=first["norms"]["embedding_norm"],
+        encoding_norm=first["norms"]["encoding_norm"],
+        learning_speed=tuple(r["learning_speed"] for r in results),
+        attention=maps if maps.exists() else None,
+    )
+
+
+def _shared(base: RunConfig) -> dict[str, Any]:
+    """The configuration without what differs between runs."""
+    shared = {key: value for key, value in to_dict(base).items() if key not in PER_RUN}
+    shared["model"] = {key: value for key, value in shared["model"].items() if key != "encoding"}
+    return shared
+
+
+def _run(state: State, arm: Arm, config: RunConfig) -> dict[str, Any]:
+    result, run = state.result(config), state.store.run(config.id)
+    pilot = config.seed == PILOT
+    row = {"run": config.id, "task": arm.task, "encoding": arm.encoding, "seed": config.seed, "rate": config.lr}
+    if result is None:
+        where = "failed" if config.id in state.failed else run.state if run.folder.exists() else "not started"
+        return row | {"pilot": pilot, "state": where, "seconds": None}
+    return row | {"pilot": pilot, "state": result["status"], "seconds": result["timing"]["seconds"]}
+
+
+def _machine(state: State, configs: Sequence[RunConfig]) -> dict[str, Any]:
+    """Where the first of the runs was made; which others there were."""
+    if not configs:
+        return {}
+    found = dict(read_json(state.store.run(configs[0].id).folder / "env.json"))
+    return {key: value for key, value in found.items() if key != "schema"}

@@ -1,0 +1,136 @@
+"""What a comparison consists of: tasks by encodings, tuned on a pilot seed, then run on paired seeds."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from ordinate import encodings as all_encodings
+from ordinate import tasks as all_tasks
+from ordinate.core.choice import split
+from ordinate.core.config import build, to_dict
+from ordinate.core.errors import InputError
+from ordinate.statistics.looks import MOST
+from ordinate.training import RunConfig, resolve
+
+PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
+RATES = (0.0003, 0.001, 0.003)  # where the search for a learning rate starts
+SEEDS, QUICK_SEEDS = 5, 3
+MANY = 1000  # runs that nobody starts by mistake
+
+Seeds = int | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that decides which runs a comparison needs. Each base configuration has a seed and a rate put in."""
+
+    bases: tuple[tuple[str, str, RunConfig], ...]  # task, encoding, configuration
+    seeds: Seeds = SEEDS
+    rates: tuple[float, ...] = RATES  # none: no sweep, the configuration's own rate for all
+    quick: bool = False
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(task for task, _, _ in self.bases))
+
+    @property
+    def encodings(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(encoding for _, encoding, _ in self.bases))
+
+    @property
+    def id(self) -> str:
+        """Twelve hexadecimal digits that name this content."""
+        return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()[:12]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return {
+            "bases": [{"task": t, "encoding": e, "config": to_dict(c)} for t, e, c in self.bases],
+            "seeds": self.seeds, "rates": list(self.rates), "quick": self.quick,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "Study":
+        bases = tuple((b["task"], b["encoding"], build(RunConfig, b["config"])) for b in content["bases"])
+        return cls(bases, content["seeds"], tuple(content["rates"]), content["quick"])
+
+    def run(self, base: RunConfig, seed: int, rate: float) -> RunConfig:
+        """One run of the study."""
+        return replace(base, seed=seed, lr=rate)
+
+    @property
+    def size(self) -> int:
+        """How many runs there are at most, if no learning-rate grid has to grow."""
+        return len(self.bases) * ((MOST if self.seeds == "auto" else self.seeds) + len(self.rates))
+
+    @property
+    def relaxed(self) -> tuple[str, ...]:
+        """Rules of a fair comparison that the user gave up, in words."""
+        found = []
+        if not self.rates:
+            found.append(f"one learning rate ({self.bases[0][2].lr:g}) for all encodings, not tuned")
+        if self.seeds != "auto" and self.seeds < SEEDS:
+            found.append(f"{self.seeds} seed{'s' * (self.seeds != 1)} where {SEEDS} are the rule")
+        return tuple(found)
+
+
+def plan(
+    tasks: str | Sequence[str],
+    encodings: str | Sequence[str] | None = None,
+    *,
+    seeds: Seeds | None = None,
+    quick: bool = False,
+    rates: Sequence[float] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Study:
+    """A study from what a user asked for; every run of it is known to be possible."""
+    given = dict(settings or {})
+    named = _names(tasks, "task", all_tasks.parse)
+    chosen = _names(
+        all_encodings.usual() if encodings is None else encodings,
+        "encoding",
+        lambda text: (all_encodings.canonical(text),),
+    )
+    if len(chosen) < 2:
+        raise InputError(f"one encoding alone ({chosen[0]}) is no comparison: name two, or use ordinate train")
+    if "seed" in given:
+        raise InputError("a comparison chooses its seeds itself: leave seed out and give --seeds N")
+    if quick and (rates is not None or seeds == "auto"):
+        raise InputError("--quick has no sweep and 3 seeds: leave out --rates and --seeds auto, or --quick")
+    if rates is not None and "lr" in given:
+        raise InputError(f"lr={given['lr']} fixes the learning rate and --rates sweeps it: give one of them")
+    seeds = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
+    if seeds != "auto" and (isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1):
+        raise InputError(f"seeds must be auto or a whole number of at least 1, got {seeds!r}")
+    grid = _grid(RATES if rates is None else rates) if not quick and "lr" not in given else ()
+    bases = tuple(
+        (task, encoding, resolve(given | {"task": task, "encoding": encoding, "seed": PILOT}))
+        for task in named
+        for encoding in chosen
+    )
+    return Study(bases, seeds, grid, quick)
+
+
+def _names(given: str | Sequence[str], kind: str, parse: Any) -> list[str]:
+    """Names as people write them, in one text with commas or one by one; each once."""
+    texts = split(given, ",") if isinstance(given, str) else list(given)
+    found = [parse(text)[0] for text in texts if text.strip()]
+    if not found:
+        raise InputError(
+            f"no {kind} was named: name at least {'two, as in rope,alibi' if kind == 'encoding' else 'one'}"
+        )
+    twice = {name for name in found if found.count(name) > 1}
+    if twice:
+        raise InputError(f"{kind} {sorted(twice)[0]} was named twice")
+    return found
+
+
+def _grid(rates: Sequence[float]) -> tuple[float, ...]:
+    for rate in rates:
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < float("inf"):
+            raise InputError(f"a learning rate is a number above 0, got {rate!r}")
+    if not rates:
+        raise InputError("no learning rate was named: name some, as in 0.0003,0.001,0.003, or give lr=0.001")
+    return tuple(sorted({float(rate) for rate in rates}))

@@ -1,0 +1,57 @@
+"""The studies of a store: what was asked for, so that it can be reported and gone on with."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordinate.core.errors import InputError, nearest
+from ordinate.store import Store
+from ordinate.store.files import read_json, write_json
+from ordinate.store.run import SCHEMA, readable
+from ordinate.studies.plan import Study
+
+_ID = re.compile(r"[0-9a-f]{12}")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A study with its folder and the command that asked for it."""
+
+    study: Study
+    folder: Path
+    command: str
+
+
+def keep(store: Store, study: Study, command: str) -> Kept:
+    """Write down what is asked for, before the first run."""
+    folder = store.folder / "studies" / study.id
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "study.json", {"schema": SCHEMA, "command": command, **study.as_dict()})
+    return Kept(study, folder, command)
+
+
+def find(store: Store, start: str = "") -> Kept:
+    """The study whose id starts like this; without one, the one that was asked for last."""
+    known = names(store)
+    if not known:
+        raise InputError(f"no study in {store.folder} yet: start one with  ordinate compare k_back")
+    found = [name for name in known if name.startswith(start)]
+    if not found:
+        raise InputError(f"no study {start!r} in {store.folder}: {nearest(start, known)}")
+    if start and len(found) > 1:
+        raise InputError(f"{len(found)} studies start with {start!r}: give more digits")
+    folder = store.folder / "studies" / found[-1]
+    content = readable(read_json(folder / "study.json"), folder / "study.json")
+    try:
+        return Kept(Study.from_dict(content), folder, str(content["command"]))
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{folder / 'study.json'} is damaged ({error!r}): move it away") from error
+
+
+def names(store: Store) -> list[str]:
+    """The ids of all studies, the one asked for last at the end."""
+    folder = store.folder / "studies"
+    if not folder.is_dir():
+        return []
+    found = [f for f in folder.iterdir() if _ID.fullmatch(f.name) and (f / "study.json").exists()]
+    return [f.name for f in sorted(found, key=lambda f: (f / "study.json").stat().st_mtime)]

@@ -1,0 +1,111 @@
+"""How far a study is. It follows from the store alone, so any driver can go on where another stopped."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ordinate.core.errors import InputError
+from ordinate.statistics.looks import Looks
+from ordinate.statistics.looks import plan as plan_looks
+from ordinate.store import Store
+from ordinate.studies.comparison import Sweep
+from ordinate.studies.plan import PILOT, Study
+from ordinate.studies.sweep import choose, grow, point
+from ordinate.training import RunConfig
+from ordinate.training.data import evaluation_sets
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One encoding on one task, with the rate that its reported runs have."""
+
+    task: str
+    encoding: str
+    base: RunConfig
+    sweep: Sweep | None  # none: nothing is swept
+
+    @property
+    def rate(self) -> float:
+        return self.sweep.chosen if self.sweep else self.base.lr
+
+
+@dataclass
+class State:
+    """A study as far as its store has it. Runs in `failed` are not waited for."""
+
+    study: Study
+    store: Store
+    failed: dict[str, str] = field(default_factory=dict)
+    _results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _hashes: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
+    _configs: dict[tuple[str, str, int, float], RunConfig] = field(default_factory=dict)
+
+    @property
+    def looks(self) -> Looks:
+        """After how many seeds to look, and the risk of a false claim at each look."""
+        if self.study.seeds == "auto":
+            return plan_looks(len(self.study.encodings))
+        return Looks((self.study.seeds,), 0.05)
+
+    def config(self, arm: Arm, seed: int, rate: float) -> RunConfig:
+        """One run; made once, because checking and hashing it takes longer than looking it up."""
+        key = (arm.task, arm.encoding, seed, rate)
+        if key not in self._configs:
+            self._configs[key] = self.study.run(arm.base, seed, rate)
+        return self._configs[key]
+
+    def result(self, config: RunConfig) -> dict[str, Any] | None:
+        """What a run came to, read once; refused if its problems are not those that the task gives now."""
+        if config.id not in self._results:
+            run = self.store.run(config.id)
+            if not run.done:
+                return None
+            found = run.result
+            if {(r["split"], r["length"]): r["hash"] for r in found["evaluation"]} != self._sets(config):
+                raise InputError(
+                    f"run {config.id} was scored on other problems than {config.task} gives now: use another store"
+                )
+            self._results[config.id] = found
+        return self._results[config.id]
+
+    def _sets(self, config: RunConfig) -> dict[tuple[str, int], str]:
+        if config.task not in self._hashes:
+            sets = evaluation_sets(config, config.make_task())
+            self._hashes[config.task] = {(s.split, s.length): s.hash for s in sets}
+        return self._hashes[config.task]
+
+    def waiting(self, configs: list[RunConfig]) -> list[RunConfig]:
+        """Those that are still to be done."""
+        return [c for c in configs if c.id not in self.failed and self.result(c) is None]
+
+    def arms(self) -> list[Arm]:
+        """One for each task and encoding. All encodings of a task try the same rates: what one needs, all get."""
+        found = []
+        for name in self.study.tasks:
+            bare = [Arm(task, encoding, base, None) for task, encoding, base in self.study.bases if task == name]
+            found += self._swept(bare) if self.study.rates else bare
+        return found
+
+    def _swept(self, bare: list[Arm]) -> list[Arm]:
+        """The grid of a task grows until every encoding's best rate is interior."""
+        rates, lower = list(self.study.rates), bare[0].base.make_task().direction == "lower"
+        while True:
+            arms = []
+            for arm in bare:
+                points = [point(rate, self.result(self.pilot(arm, rate))) for rate in rates]
+                arms.append(Arm(arm.task, arm.encoding, arm.base, choose(arm.task, arm.encoding, points, lower=lower)))
+            more = {rate for arm in arms if arm.sweep and (rate := grow(arm.sweep)) is not None} - set(rates)
+            if not more or self.waiting([self.pilot(arm, rate) for arm in bare for rate in rates]):
+                return arms
+            rates += sorted(more)
+
+    def pilot(self, arm: Arm, rate: float) -> RunConfig:
+        return self.config(arm, PILOT, rate)
+
+    def pilots(self) -> list[RunConfig]:
+        """The runs that choose learning rates, as far as the grid has grown."""
+        return [self.pilot(arm, p.rate) for arm in self.arms() if arm.sweep for p in arm.sweep.points]
+
+    def reported(self, seeds: int) -> list[RunConfig]:
+        """Paired seeds at the chosen rates; all encodings advance together."""
+        arms = self.arms()
+        return [self.config(arm, seed, arm.rate) for seed in range(1, seeds + 1) for arm in arms]

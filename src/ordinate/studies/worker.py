@@ -1,0 +1,46 @@
+"""A process that does one run after the other: `python -m ordinate.studies.worker STORE [CORE]`.
+
+It reads configurations from standard input and writes what happens to standard output, one JSON document a line. It
+ends when its input does, so that no worker outlives its driver for long.
+"""
+
+import json
+import os
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+
+def main(store: str, core: str = "") -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which decides what becomes of the runs
+    if core and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {int(core)})
+    talk = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # whatever else is printed must not get between the lines
+
+    def say(**content: Any) -> None:
+        try:
+            talk.write(json.dumps(content) + "\n")
+        except BrokenPipeError:  # the driver is gone: leave the run as it is, to be continued
+            os._exit(0)
+
+    from ordinate.core.config import build
+    from ordinate.store import Store
+    from ordinate.training import RunConfig, attempt
+
+    say(kind="ready")
+    for line in sys.stdin:
+        config = build(RunConfig, json.loads(line))
+        try:
+            done = attempt(config, Store(Path(store)), lambda now: say(kind="progress", progress=asdict(now)))
+        except Exception as error:  # kept with the run
+            say(kind="failed", error=f"{type(error).__name__}: {error}")
+        else:
+            say(kind="done" if done else "elsewhere")
+    os._exit(0)  # unloading torch takes a second
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
