@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ordinate.core.place import Pair, Place
     from ordinate.model import Bound, ModelConfig, Transformer, attend, generate, preset, record
     from ordinate.store import open_store
+    from ordinate.studies.compare import compare
 
 __version__ = "0.1.0"
 
@@ -19,6 +20,8 @@ _WHERE = {
     "encodings": "ordinate.encodings",
     "tasks": "ordinate.tasks",
     "open_store": "ordinate.store",
+    "compare": "ordinate.studies",
+    "report": "ordinate.report",
     "combine": "ordinate.core.combine",
     "Encoding": "ordinate.core.encoding",
     "Shape": "ordinate.core.encoding",
@@ -36,7 +39,7 @@ _WHERE = {
 
 __all__ = [
     "Bound", "Encoding", "InputError", "ModelConfig", "Pair", "Place", "Shape", "Transformer", "attend", "combine",
-    "encodings", "generate", "open_store", "preset", "record", "tasks",
+    "compare", "encodings", "generate", "open_store", "preset", "record", "report", "tasks",
 ]  # fmt: skip
 
 

@@ -5,7 +5,9 @@ import sys
 
 import typer
 
+from ordinate.cli import compare as compare_command
 from ordinate.cli import list as list_command
+from ordinate.cli import report as report_command
 from ordinate.cli import show as show_command
 from ordinate.cli import status as status_command
 from ordinate.cli import train as train_command
@@ -22,6 +24,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("compare")(compare_command.run)
+app.command("report")(report_command.run)
 app.command("list")(list_command.run)
 app.command("show")(show_command.run)
 app.command("train")(train_command.run)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ordinate.cli.settings import read_settings
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -24,15 +26,11 @@ def run(
     dry_run: bool = typer.Option(False, "--dry-run", help="Show the resolved configuration and stop."),
 ) -> None:
     """Train one model on one task, score it on frozen sets in and out of distribution, and keep all of it."""
-    from ordinate.core.config import parse_pairs, to_dict
-    from ordinate.core.errors import InputError
+    from ordinate.core.config import to_dict
     from ordinate.store import open_store
     from ordinate.training import resolve, train
 
-    given = _flat(_read(file)) | _flat(parse_pairs(settings or []))
-    for key in ("task", "encoding"):
-        if key in given:
-            raise InputError(f"{key} was given twice: leave {key}={given[key]} out")
+    given = read_settings(file, settings, ("task", "encoding"))
     config = resolve(given | {"task": task, "encoding": encoding})
     runs = open_store(store)
     if dry_run:
@@ -55,34 +53,6 @@ def run(
         print(json.dumps(before.result, indent=1))
     else:
         show_result(before.result, config)
-
-
-def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    """`model.dim` as `dim`, so that one layer of settings can go on top of another."""
-    from ordinate.core.errors import InputError
-
-    model = settings.pop("model", {})
-    if not isinstance(model, dict):
-        raise InputError(f"model must be a table of keys and values, got {model!r}")
-    twice = sorted(settings.keys() & model.keys())
-    if twice:
-        raise InputError(f"{twice[0]} was given twice, as {twice[0]} and as model.{twice[0]}")
-    return settings | model
-
-
-def _read(file: Path | None) -> dict[str, Any]:
-    import tomllib
-
-    from ordinate.core.errors import InputError
-
-    if file is None:
-        return {}
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is not TOML: {error}") from error
 
 
 class _Display:

@@ -96,8 +96,8 @@ def _list_words(r: Range, without: Sequence[str] = ()) -> str:
     for cell in r.cells:
         if cell.encoding in without:
             continue
-        key = cell.word.partition(" (")[0]
-        figure = ""
+        key, _, counts = cell.word.partition(" (")[0].partition(": ")
+        figure = f" ({counts})" if counts else ""
         if key == "did not fit":
             figure = cell.word.removeprefix("did not fit")
         elif key in ("partial", "fits") and cell.interval:

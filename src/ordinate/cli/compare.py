@@ -1,0 +1,151 @@
+"""`ordinate compare`: the main job."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ordinate.cli.settings import read_settings
+
+if TYPE_CHECKING:
+    from ordinate.store import Store
+    from ordinate.studies.comparison import Comparison
+    from ordinate.studies.plan import Seeds, Study
+
+
+def run(
+    tasks: str = typer.Argument(help="Tasks, as in k_back or k_back,first_last or 'k_back(k=5)'."),
+    settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in steps=300 layers=4."),
+    encodings: str | None = typer.Option(
+        None, "--encodings", "-e", help="Encodings, as in rope,alibi,'learned(rows=64)'."
+    ),
+    seeds: str | None = typer.Option(None, "--seeds", help="How many paired seeds (5), or auto: until it is settled."),
+    quick: bool = typer.Option(False, "--quick", help="3 seeds, one learning rate for all: preliminary."),
+    rates: str | None = typer.Option(None, "--rates", help="Learning rates to start with (0.0003,0.001,0.003)."),
+    workers: int | None = typer.Option(None, "--workers", help="Processes (one per core); 0: in this one."),
+    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
+    file: Path | None = typer.Option(None, "--file", "-f", help="A TOML file of settings; KEY=VALUE goes on top."),
+    as_json: bool = typer.Option(False, "--json", help="The comparison as one JSON document on stdout."),
+    dry_run: bool = typer.Option(
+        False, "--dry-run", help="Tell the runs, how many are done, time and disk; then stop."
+    ),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask, however many runs there are."),
+) -> None:
+    """Compare encodings on tasks: tune each, run paired seeds, and say which to use, with a report."""
+    from ordinate.store import open_store
+    from ordinate.studies import shelf
+    from ordinate.studies.compare import carry_out, command
+    from ordinate.studies.executor import Plain, Stopped
+    from ordinate.studies.gather import gather
+    from ordinate.studies.local import Local
+    from ordinate.studies.plan import plan
+
+    given = read_settings(file, settings, ("task", "encoding"))
+    study = plan(tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), settings=given)
+    runs = open_store(store)
+    _confirm(study, yes=yes, asked=not dry_run)
+    if not dry_run:
+        runs.check_writable()
+    executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
+    each = announce(study, runs, executor)
+    if dry_run:
+        return
+    kept = shelf.keep(runs, study, command(study, given, store))
+    from ordinate.cli.live import Display
+
+    try:
+        with Display(runs, _width(executor), each) as display:
+            state = carry_out(study, runs, executor, display.tell, display.begin)
+    except (Stopped, KeyboardInterrupt):
+        print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
+    finally:
+        executor.close()
+    finish(gather(state, kept.command), kept.folder, as_json=as_json)
+
+
+def _seeds(text: str | None) -> "Seeds | None":
+    from ordinate.core.errors import InputError
+
+    if text is None or text == "auto":
+        return "auto" if text else None
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"--seeds wants a number or auto, got {text!r}") from None
+
+
+def _rates(text: str | None) -> list[float] | None:
+    from ordinate.core.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InputError(f"--rates wants numbers with commas between them, got {text!r}") from None
+
+
+def _confirm(study: "Study", *, yes: bool, asked: bool) -> None:
+    """Nobody starts a million runs by mistake."""
+    from ordinate.core.errors import InputError
+    from ordinate.studies.plan import MANY
+
+    if study.size <= MANY or yes or not asked:
+        return
+    text = f"this is a comparison of {study.size:,} runs"
+    if not sys.stdin.isatty():
+        raise InputError(f"{text}: ask for fewer seeds, encodings or tasks, or give --yes if it is meant")
+    if not typer.confirm(f"{text[0].upper()}{text[1:]}. Start it?", err=True):
+        raise typer.Exit(2)
+
+
+def _width(executor: object) -> int:
+    return len(getattr(executor, "places", [None]))
+
+
+def announce(study: "Study", store: "Store", executor: object) -> float:
+    """Say what is ahead, and tell how long one run takes."""
+    from ordinate.cli.live import duration
+    from ordinate.studies.plan import MANY
+    from ordinate.studies.stages import next_stage
+    from ordinate.studies.state import State
+    from ordinate.training.timing import estimate
+
+    print(f"{', '.join(study.tasks)}: {', '.join(study.encodings)}", file=sys.stderr)
+    state = State(study, store)
+    missing = study.size
+    if study.size <= 20 * MANY:  # beyond, looking alone takes minutes
+        stage = next_stage(state)
+        missing = study.size - (len(stage.runs) - len(stage.missing)) if stage.missing else 0
+    upper = "up to " if study.seeds == "auto" else ""
+    if not missing:
+        print(f"{len(stage.runs)} runs, all done", file=sys.stderr)
+        return 0.0
+    first = {task: base for task, _, base in reversed(study.bases)}
+    found = [estimate(base) for base in first.values()]
+    seconds, size = (sum(getattr(e, k) for e in found) / len(found) for k in ("seconds", "bytes"))
+    workers = _width(executor)
+    ahead = f"about {duration(missing * seconds / workers)} with {workers} worker{'s' * (workers != 1)}"
+    disk = f"{max(1, round(missing * size / 1e6)):,} MB in {store.folder}"
+    print(f"{upper}{study.size:,} runs, {study.size - missing:,} done; {ahead}, {disk}", file=sys.stderr)
+    return float(seconds)
+
+
+def finish(comparison: "Comparison", folder: Path, *, as_json: bool) -> None:
+    """Print what came out, and write the report."""
+    from rich.console import Console
+
+    from ordinate import report
+    from ordinate.report.terminal import show
+
+    written = report.write(comparison, folder)
+    if as_json:
+        print(report.render(comparison, "json"))
+    else:
+        show(comparison.analysis, Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False))
+    print(f"\nReport: {written}", file=sys.stderr)
+    if comparison.failures:
+        print(f"ordinate: {len(comparison.failures)} runs failed; the same command tries them again", file=sys.stderr)
+        raise typer.Exit(1)

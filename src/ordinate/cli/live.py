@@ -1,0 +1,150 @@
+"""How a comparison goes, while it goes: a live table on a terminal, a line for each event elsewhere; all on stderr."""
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from ordinate.store import Store
+    from ordinate.studies.executor import Event
+    from ordinate.studies.stages import Stage
+    from ordinate.studies.state import State
+    from ordinate.training import Progress, RunConfig
+
+_MARKS = {"done": ("●", "green"), "running": ("◐", "yellow"), "failed": ("✗", "red"), "waiting": ("·", "dim")}
+
+
+class Display:
+    """Told of stages and events; draws them."""
+
+    def __init__(self, store: "Store", workers: int, seconds: float) -> None:
+        self.store, self.workers, self.guess = store, workers, seconds  # for one run, until some are done
+        self.console = Console(stderr=True, highlight=False, markup=False)
+        self.stage: Stage | None = None
+        self.states: dict[str, str] = {}
+        self.now: dict[str, Progress] = {}
+        self.began: dict[str, float] = {}
+        self.took: list[float] = []
+        self.live = Live(console=self.console, refresh_per_second=4, transient=True, get_renderable=self._draw)
+
+    def __enter__(self) -> "Display":
+        if self.console.is_terminal:
+            self.live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.live.is_started:
+            self.live.stop()
+
+    def begin(self, state: "State", stage: "Stage") -> None:
+        """A stage is about to start."""
+        missing = {config.id for config in stage.missing}
+        self.states |= {c.id: "done" for c in stage.runs if c.id not in missing and c.id not in state.failed}
+        self.states |= dict.fromkeys(missing, "waiting")
+        self.stage = stage
+        if not self.console.is_terminal:
+            self._say(f"{stage.name}: {len(stage.missing)} runs to do, {self._left()}")
+
+    def tell(self, event: "Event") -> None:
+        """Something happened to a run."""
+        config = event.config
+        if event.kind == "started":
+            self.states[config.id], self.began[config.id] = "running", time.monotonic()
+        elif event.kind == "progress" and event.progress is not None:
+            self.now[config.id] = event.progress
+        elif event.kind in ("done", "failed"):
+            self.states[config.id] = event.kind
+            self.now.pop(config.id, None)
+            if event.kind == "done" and config.id in self.began:
+                self.took.append(time.monotonic() - self.began[config.id])
+            if not self.console.is_terminal:
+                count = f"[{self._count('done')}/{len(self.states)}]"
+                self._say(f"{count} {_named(config)}  {self._outcome(event)}  {self._left()}")
+        elif event.kind == "elsewhere":
+            self.states[config.id] = "running"
+            if not self.console.is_terminal:
+                self._say(f"{_named(config)}  is being done by another process")
+
+    def _say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def _outcome(self, event: "Event") -> str:
+        return event.error if event.kind == "failed" else outcome(self.store.run(event.config.id).result)
+
+    def _count(self, state: str) -> int:
+        return sum(found == state for found in self.states.values())
+
+    def _left(self) -> str:
+        """From the runs that were done so far; the ones under way count as far as they are not done."""
+        each = sum(self.took) / len(self.took) if self.took else self.guess
+        under_way = sum(1 - now.step / now.steps for now in self.now.values())
+        waiting = self._count("waiting") + self._count("running") - len(self.now) + under_way
+        return f"{duration(each * waiting / max(1, self.workers))} left"
+
+    def _draw(self) -> Group:
+        stage = self.stage
+        if stage is None:
+            return Group(Text(""))
+        runs = f"{self._count('done')} of {len(self.states)} runs"
+        head = Text.assemble(
+            (stage.name, "bold"), f"   {runs}   {self._left()}   ", ("Ctrl-C: finish running runs, then stop", "dim")
+        )
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in ("task", "encoding", "runs", "now"):
+            table.add_column(column, no_wrap=True)
+        rows: dict[tuple[str, str], list[RunConfig]] = {}
+        for config in stage.runs:
+            rows.setdefault((config.task, _encoding(config)), []).append(config)
+        for (task, encoding), configs in rows.items():
+            marks = Text()
+            for config in configs[:60]:
+                mark, style = _MARKS[self.states.get(config.id, "waiting")]
+                marks.append(mark, style)
+            at = [self._now(config) for config in configs if config.id in self.now]
+            table.add_row(task, encoding, marks, "  ".join(at))
+        return Group(head, table)
+
+    def _now(self, config: "RunConfig") -> str:
+        now = self.now[config.id]
+        name = f"seed {config.seed}" if config.seed else f"rate {config.lr:g}"
+        if now.evaluating:
+            return f"{name}: scoring"
+        return f"{name}: step {now.step}/{now.steps}, loss {now.loss:.3f}, accuracy {now.accuracy:.0%}"
+
+
+def _encoding(config: "RunConfig") -> str:
+    found = config.model.encoding
+    return found if isinstance(found, str) else ", ".join(found)
+
+
+def _named(config: "RunConfig") -> str:
+    seed = f"seed {config.seed}" if config.seed else "pilot"
+    return f"{config.task}  {_encoding(config)}  {seed}  lr {config.lr:g}"
+
+
+def outcome(result: dict[str, object]) -> str:
+    """One run in a few words."""
+    rows = result["evaluation"]
+    assert isinstance(rows, list)
+    inside = [row for row in rows if row["split"] == "id"][-1]
+    last = next((row for row in rows if row["split"] in ("ood", "shift")), inside)
+    if inside["score"] is None:
+        return str(result["status"])
+    told = f"{inside['score']:.3f} in distribution"
+    return f"{told}: {last['verdict']}" if "verdict" in last else told
+
+
+def duration(seconds: float) -> str:
+    """As people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:,.0f} days"

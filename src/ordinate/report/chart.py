@@ -1,0 +1,151 @@
+"""What a picture shows, apart from who draws it: `screen` for a page, `paper` for print."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.report.colours import Style
+from ordinate.report.table import Column, Table
+
+Number = float | None  # none: a gap
+# mean: a line with markers; seed, dots: thin, behind; points, rings: large markers; reference: grey; bar: thick
+Look = Literal["mean", "seed", "dots", "points", "rings", "reference", "bar"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve, or a bundle of curves of one kind with a gap between each two."""
+
+    name: str
+    x: tuple[Number, ...]
+    y: tuple[Number, ...]
+    style: Style
+    look: Look = "mean"
+    label: str = ""  # in the legend; empty: not there
+    low: tuple[Number, ...] = ()  # interval around y
+    high: tuple[Number, ...] = ()
+    group: str = ""  # series that are switched on and off together; empty: those of the same name
+
+
+@dataclass(frozen=True)
+class Line:
+    """A level across the whole picture."""
+
+    y: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Shade:
+    """A part of the x axis that differs from the rest."""
+
+    low: float
+    high: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves over one pair of axes."""
+
+    name: str  # of its file
+    title: str
+    x_title: str
+    y_title: str
+    series: tuple[Series, ...]
+    lines: tuple[Line, ...] = ()
+    shade: Shade | None = None
+    log_x: bool = False
+    x_ticks: tuple[float, ...] = ()  # empty: wherever they fit
+    y_ticks: tuple[tuple[float, str], ...] = ()  # rows with names
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    note: str = ""
+    task: str = ""  # empty: about several
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One matrix: rows are queries, columns are keys."""
+
+    title: str
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Matrices side by side, in one scale of colours that starts at zero."""
+
+    name: str
+    title: str
+    x_title: str
+    y_title: str
+    panels: tuple[Panel, ...]
+    columns: int
+    block: int = 1  # so many positions each way are one cell
+    note: str = ""
+    task: str = ""
+
+    @property
+    def top(self) -> float:
+        """The end of the scale."""
+        return max((float(panel.values.max()) for panel in self.panels), default=1.0) or 1.0
+
+
+Figure = Chart | Heat
+
+
+def data(figure: Figure) -> Table:
+    """The numbers that a picture shows, one row per point."""
+    if isinstance(figure, Heat):
+        columns = tuple(Column(name, name) for name in ("panel", "query", "key", "weight"))
+        cells = tuple(
+            (panel.title, int(query) * figure.block, int(key) * figure.block, float(f"{value:.6g}"))
+            for panel in figure.panels
+            for (query, key), value in np.ndenumerate(panel.values)
+        )
+        return Table(figure.name, figure.title, columns, cells)
+    columns = tuple(Column(name, name) for name in ("series", "kind", "x", "y", "low", "high"))
+    rows = tuple(
+        (series.name, series.look, x, y, low, high)
+        for series in figure.series
+        for x, y, low, high in zip(
+            series.x, series.y, _or_gaps(series.low, series.x), _or_gaps(series.high, series.x), strict=True
+        )
+        if x is not None and y is not None
+    )
+    return Table(figure.name, figure.title, columns, rows)
+
+
+def _or_gaps(values: tuple[Number, ...], like: tuple[Number, ...]) -> tuple[Number, ...]:
+    return values or (None,) * len(like)
+
+
+def thin(count: int, most: int) -> list[int]:
+    """Which of so many points to draw: evenly spread, the first and the last among them."""
+    if count <= most:
+        return list(range(count))
+    return [round(index * (count - 1) / (most - 1)) for index in range(most)]
+
+
+def short(name: str, most: int = 40) -> str:
+    """A name that fits into a legend."""
+    name = " ".join(name.split())
+    return name if len(name) <= most else f"{name[: most - 15]}…{name[-14:]}"
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """A name that any file system takes, for each name: letters, digits, dots and dashes, no two alike."""
+    found: dict[str, str] = {}
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.").lower()[:80] or "unnamed"
+        number, tried = 1, plain
+        while tried in found.values():
+            number += 1
+            tried = f"{plain}-{number}"
+        found[name] = tried
+    return found

@@ -1,0 +1,224 @@
+"""Scores against length, against steps and against the learning rate."""
+
+from collections.abc import Iterable, Mapping
+
+from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
+from ordinate.report.colours import GREY, Style
+from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
+from ordinate.studies.comparison import Comparison, Curve
+
+MOST_SEEDS = 30  # drawn one by one; the mean is of all
+MOST_POINTS = 500  # of a curve
+MOST_BEHIND = 60_000  # points of all thin lines of a picture: more make a page slow
+
+Looks = Mapping[str, Style]
+
+
+def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:
+    """Accuracy, or loss, at every evaluated length; out of distribution only of seeds that fitted."""
+    along = sorted((r for r in task.ranges if r.split in ("id", "ood")), key=lambda r: (r.length, r.split == "ood"))
+    apart = [r for r in task.ranges if r.split == "shift"]
+    if not along and not apart:
+        return None
+    behind, front = [], []
+    for encoding in task.encodings:
+        fitted, of = task.fits.get(encoding, (0, 0))
+        label = encoding if fitted == of or task.bar is None else f"{encoding} ({fitted} of {of} fit)"
+        for ranges in (along, apart):
+            cells = [_cell(r, encoding) for r in ranges]
+            seeds = _seeds(cells)[:MOST_SEEDS]
+            lines = [(tuple(r.length for r in ranges), tuple(_score(cell, seed) for cell in cells)) for seed in seeds]
+            behind += [_bundle(encoding, lines, looks[encoding], joined=ranges is along)] if lines else []
+        front += [_means(encoding, label, along, looks[encoding])] if along else []
+        front += [_means(encoding, "" if along else label, apart, looks[encoding], shifted=True)] if apart else []
+    references = _references(task, along or apart)
+    low, high = comparison.trained.get(task.task, (0, 0))
+    return Chart(
+        name=f"{task.task} length",
+        title=f"{task.task}: {_metric(comparison, task)} by length",
+        x_title="length",
+        y_title=_metric(comparison, task),
+        series=(*references, *behind, *front),
+        lines=_bar(task),
+        shade=Shade(low, high, f"trained {low} to {high}" if low < high else f"trained {high}") if high else None,
+        x_ticks=_few(r.length for r in task.ranges),
+        y_range=_unit(task, [y for series in (*references, *behind, *front) for y in series.y]),
+        note=_length_note(task, along, apart),
+        task=task.task,
+    )
+
+
+def _means(encoding: str, label: str, ranges: list[Range], style: Style, *, shifted: bool = False) -> Series:
+    found = [cell.interval if (cell := _cell(r, encoding)) is not None else None for r in ranges]
+    return Series(
+        name=f"{encoding}, shifted" if shifted else encoding,
+        x=tuple(r.length for r in ranges),
+        y=tuple(i.mean if i else None for i in found),
+        style=style,
+        look="rings" if shifted else "mean",
+        label=label,
+        low=tuple(i.low if i else None for i in found),
+        high=tuple(i.high if i else None for i in found),
+        group=encoding,
+    )
+
+
+def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range]) -> str:
+    parts = ["Means with 95 % intervals over seeds; every seed is drawn behind them."]
+    if any(len(_seeds([_cell(r, e) for r in along])) > MOST_SEEDS for e in task.encodings):
+        parts[0] = f"Means with 95 % intervals over all seeds; {MOST_SEEDS} seeds are drawn behind them."
+    if task.bar is not None:
+        parts.append("Past the training lengths only seeds that fitted are drawn.")
+    if apart:
+        parts.append("Rings: the same length, at places that training never showed.")
+    missing: dict[str, list[str]] = {}
+    for r in (*along, *apart):
+        for cell in r.cells:
+            if cell.interval is None:
+                missing.setdefault(f"{cell.encoding}: {cell.word or 'no score'}", []).append(r.name)
+    parts += [f"{what}, so no point at {'; '.join(where)}." for what, where in missing.items()]
+    return " ".join(parts)
+
+
+def learning(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:
+    """The validation score while training."""
+    by_encoding: dict[str, list[Curve]] = {}
+    for curve in comparison.curves:
+        if curve.task == task.task and curve.steps and curve.encoding in looks:
+            by_encoding.setdefault(curve.encoding, []).append(curve)
+    if not by_encoding:
+        return None
+    drawn = {name: sorted(curves, key=lambda c: c.seed)[:MOST_SEEDS] for name, curves in by_encoding.items()}
+    most = max(2, min(MOST_POINTS, MOST_BEHIND // sum(map(len, drawn.values()))))
+    behind, front = [], []
+    for encoding in [name for name in task.encodings if name in by_encoding]:
+        lines = []
+        for curve in drawn[encoding]:
+            at = thin(len(curve.steps), most)
+            lines.append((tuple(curve.steps[i] for i in at), tuple(curve.values[i] for i in at)))
+        behind.append(_bundle(encoding, lines, looks[encoding]))
+        front.append(_mean_curve(encoding, by_encoding[encoding], looks[encoding]))
+    many = any(len(curves) > MOST_SEEDS for curves in by_encoding.values())
+    inside = [r for r in task.ranges if r.split == "id"]
+    floor = (Line(inside[-1].floor, "floor" if task.bar is not None else "best baseline"),) if inside else ()
+    return Chart(
+        name=f"{task.task} learning",
+        title=f"{task.task}: learning curves",
+        x_title="step",
+        y_title=f"validation {_metric(comparison, task)}",
+        series=(*behind, *front),
+        lines=(*_bar(task), *floor),
+        y_range=_unit(task, [y for series in (*behind, *front) for y in series.y]),
+        note="Thick: the mean, wherever all seeds have a value. Thin: "
+        + (f"the first {MOST_SEEDS} seeds." if many else "every seed."),
+        task=task.task,
+    )
+
+
+def _mean_curve(encoding: str, curves: list[Curve], style: Style) -> Series:
+    values: dict[int, list[float]] = {step: [] for curve in curves for step in curve.steps}
+    for curve in curves:
+        for step, value in zip(curve.steps, curve.values, strict=True):
+            if value is not None:
+                values[step].append(value)
+    steps = sorted(values)
+    steps = [steps[index] for index in thin(len(steps), MOST_POINTS)]
+    # A mean over those that are left would jump whenever a run ends or diverges.
+    means = [sum(values[step]) / len(curves) if len(values[step]) == len(curves) else None for step in steps]
+    return Series(encoding, tuple(steps), tuple(means), style, "mean", encoding)
+
+
+def rates(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:
+    """How the learning rate of each encoding was chosen."""
+    sweeps = [sweep for sweep in comparison.sweeps if sweep.task == task.task and sweep.encoding in looks]
+    if not any(len(sweep.points) > 1 for sweep in sweeps):
+        return None
+    series, notes = [], ["Pilot seed, never reported. Large: chosen. Rings: within one standard error of the best."]
+    for sweep in sweeps:
+        name, style = sweep.encoding, looks[sweep.encoding]
+        score = {point.rate: point.score for point in sweep.points}
+        series.append(Series(name, tuple(score), tuple(score.values()), style, "mean", name))
+        tied = tuple(score.get(rate) for rate in sweep.tied)
+        series.append(Series(f"{name}, tied", sweep.tied, tied, style, "rings", group=name))
+        chosen = (score.get(sweep.chosen),)
+        series.append(Series(f"{name}, chosen", (sweep.chosen,), chosen, style, "points", group=name))
+        diverged = [f"{rate:g}" for rate, value in score.items() if value is None]
+        notes += [f"{sweep.encoding} diverged at {', '.join(diverged)}."] if diverged else []
+        notes += [f"{sweep.encoding}: the best rate is at the edge of the grid."] if sweep.at_edge else []
+    return Chart(
+        name=f"{task.task} rates",
+        title=f"{task.task}: choice of the learning rate",
+        x_title="learning rate",
+        y_title=f"validation {_metric(comparison, task)}",
+        series=tuple(series),
+        lines=_bar(task),
+        log_x=True,
+        x_ticks=_few(point.rate for sweep in sweeps for point in sweep.points),
+        y_range=_unit(task, [y for one in series for y in one.y]),
+        note=" ".join(notes),
+        task=task.task,
+    )
+
+
+def _references(task: TaskAnalysis, ranges: list[Range]) -> list[Series]:
+    """What guessing, and reading without order, would score."""
+    x = tuple(r.length for r in ranges)
+    chance, floor = tuple(r.chance for r in ranges), tuple(r.floor for r in ranges)
+    best = "floor" if task.bar is not None else "best baseline"
+    if chance == floor:
+        best = f"chance, {best}"
+    lines = [Series(best, x, floor, Style(GREY, "dash"), "reference", best)]
+    return (
+        lines if chance == floor else [Series("chance", x, chance, Style(GREY, "dot"), "reference", "chance"), *lines]
+    )
+
+
+def _bundle(
+    name: str, lines: Iterable[tuple[tuple[Number, ...], tuple[Number, ...]]], style: Style, *, joined: bool = True
+) -> Series:
+    """Many thin lines as one series: a page with one series per seed would be slow."""
+    xs: list[Number] = []
+    ys: list[Number] = []
+    for x, y in lines:
+        xs += [*x, None]
+        ys += [*y, None]
+    return Series(name, tuple(xs[:-1]), tuple(ys[:-1]), style, "seed" if joined else "dots")
+
+
+def _seeds(cells: Iterable[Cell | None]) -> list[int]:
+    return sorted({seed for cell in cells if cell is not None for seed in cell.seeds})
+
+
+def _score(cell: Cell | None, seed: int) -> Number:
+    """A seed's score where it may be reported."""
+    if cell is None or seed not in cell.seeds:
+        return None
+    at = cell.seeds.index(seed)
+    return cell.scores[at] if cell.counted[at] else None
+
+
+def _cell(r: Range, encoding: str) -> Cell | None:
+    return next((cell for cell in r.cells if cell.encoding == encoding), None)
+
+
+def _few(ticks: Iterable[float]) -> tuple[float, ...]:
+    """A tick for each value, unless they would crowd."""
+    found = sorted(set(ticks))
+    return tuple(found) if len(found) <= 8 else ()
+
+
+def _bar(task: TaskAnalysis) -> tuple[Line, ...]:
+    return () if task.bar is None else (Line(task.bar, f"bar {task.bar:g}"),)
+
+
+def _metric(comparison: Comparison, task: TaskAnalysis) -> str:
+    name = comparison.metrics.get(task.task, "score")
+    name = "exact match" if name == "exact" else name
+    return f"{name} (lower is better)" if task.direction == "lower" else name
+
+
+def _unit(task: TaskAnalysis, values: Iterable[Number]) -> tuple[float, float] | None:
+    """The whole range of a share, so that small differences look small; other scores choose for themselves."""
+    if task.direction == "lower" or any(y is not None and not 0 <= y <= 1 for y in values):
+        return None
+    return (-0.03, 1.12)  # above 1 there is room for the label of the training range

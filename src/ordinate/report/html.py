@@ -1,0 +1,146 @@
+"""A comparison as one HTML file that needs no network: verdicts first, then all that they rest on."""
+
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+from ordinate import __version__
+from ordinate.report.chart import Figure, Heat, file_names
+from ordinate.report.colours import Style, styles
+from ordinate.report.figures import figures
+from ordinate.report.screen import draw
+from ordinate.report.table import Table, comma_separated, is_number, shown
+from ordinate.report.tables import results, tables, winner
+from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
+from ordinate.studies.comparison import Comparison
+
+MOST_ROWS = 500  # of a table on the page; its download has all
+
+
+def page(comparison: Comparison) -> str:
+    """The whole document."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(_part("template.html.jinja"))
+    looks = styles(comparison.analysis.encodings)
+    made = tables(comparison)
+    drawn = figures(comparison)
+    anchors = file_names(task.task for task in comparison.analysis.tasks)
+    return template.render(
+        comparison=comparison,
+        analysis=comparison.analysis,
+        version=__version__,
+        colours={name: style.colour for name, style in looks.items()},
+        tasks=[_task(comparison, task, anchors[task.task], drawn) for task in comparison.analysis.tasks],
+        families=[_figure(index, figure) for index, figure in enumerate(drawn) if not figure.task],
+        tables={table.name: _table(table, looks) for table in made},
+        machine={key: _told(value) for key, value in comparison.machine.items()},
+        checksum=hashlib.sha256(comma_separated(results(comparison)).encode("utf-8", "backslashreplace")).hexdigest(),
+        style=Markup(_part("style.css")),
+        script=Markup(_part("page.js")),
+        plotly=Markup(_plotly()),
+        data=Markup(
+            _for_script(
+                {
+                    "figures": [{"name": figure.name, **draw(figure)} for figure in drawn],
+                    "tables": {table.name: comma_separated(table) for table in made},
+                }
+            )
+        ),
+    )
+
+
+def _part(name: str) -> str:
+    return files("ordinate.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _plotly() -> str:
+    """Plotly's program. It holds no end of a script today; if it ever did, the page would end there."""
+    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+
+    return str(get_plotlyjs()).replace("</script", r"<\/script").replace("<!--", r"<\!--")
+
+
+def _for_script(content: Any) -> str:
+    """JSON that no text in it can end, whatever names people choose."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _told(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[Figure, ...]) -> dict[str, Any]:
+    """What the page says about one task."""
+    low, high = comparison.trained.get(task.task, (None, None))
+    lengths = None if high is None else f"{low} to {high}" if low != high else str(high)
+    mine = [(index, figure) for index, figure in enumerate(drawn) if figure.task == task.task]
+    return {
+        "name": task.task,
+        "anchor": f"task-{anchor}",
+        "metric": comparison.metrics.get(task.task, "score"),
+        "lengths": lengths,
+        "headline": task.ranges[task.headline].name if task.ranges else None,
+        "analysis": task,
+        "ranges": [{"name": r.name, "chance": r.chance, "floor": r.floor} for r in task.ranges],
+        "rows": [_row(task, encoding) for encoding in task.encodings],
+        "bold": any(winner(r) for r in task.ranges),
+        "charts": [_figure(index, figure) for index, figure in mine if not isinstance(figure, Heat)],
+        "maps": [_figure(index, figure) for index, figure in mine if isinstance(figure, Heat)],
+    }
+
+
+def _row(task: TaskAnalysis, encoding: str) -> dict[str, Any]:
+    """One encoding on all ranges."""
+    fitted, of = task.fits.get(encoding, (0, 0))
+    cells = [
+        _summary(r, next((cell for cell in r.cells if cell.encoding == encoding), None), encoding) for r in task.ranges
+    ]
+    return {"encoding": encoding, "fitted": fitted, "of": of, "cells": cells}
+
+
+def _summary(r: Range, cell: Cell | None, encoding: str) -> dict[str, Any]:
+    if cell is None:
+        return {"word": "", "kind": "", "mean": None, "bold": False}
+    found = cell.interval
+    told: dict[str, Any] = {
+        "word": cell.word,
+        "kind": "-".join(cell.word.split("(")[0].split(":")[0].split()),  # "did not fit (0.63)" -> did-not-fit
+        "mean": None if found is None else found.mean,
+        "bold": winner(r) == encoding,
+    }
+    if found is not None:
+        ends = None if found.low is None else f"{found.low:.3f} to {found.high:.3f}"
+        told |= {
+            "ends": ends,
+            "n": found.n,
+            "of": len(cell.seeds),
+            "span": f"{found.minimum:.3f} to {found.maximum:.3f}",
+        }
+    return told
+
+
+def _figure(index: int, figure: Figure) -> dict[str, Any]:
+    drawn = bool(figure.panels) if isinstance(figure, Heat) else True
+    return {"index": index, "name": figure.name, "title": figure.title, "note": figure.note, "drawn": drawn}
+
+
+def _table(table: Table, looks: dict[str, Style]) -> dict[str, Any]:
+    """Cells as text, with the value to sort by."""
+    numbers = [is_number(index, table) for index in range(len(table.columns))]
+    named = [column.name in ("encoding", "better", "worse", "more", "less") for column in table.columns]
+    rows = []
+    for index, row in enumerate(table.rows[:MOST_ROWS]):
+        cells = []
+        for at, (value, column) in enumerate(zip(row, table.columns, strict=True)):
+            colour = looks[value].colour if named[at] and isinstance(value, str) and value in looks else ""
+            raw = value if numbers[at] else None
+            cells.append((shown(value, column), raw, (index, at) in table.bold, colour))
+        rows.append(cells)
+    return {"table": table, "numbers": numbers, "rows": rows, "count": len(table.rows)}

@@ -1,0 +1,161 @@
+"""Draws pictures for print: one column of a paper, as PDF and PNG, the same bytes every time."""
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ordinate.report.chart import Chart, Figure, Heat, Series, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Sheet
+
+WIDTH = 3.4  # inches: a column of a two-column paper
+_DASHES: dict[str, Any] = {"solid": "-", "dash": (0, (5, 2)), "dot": (0, (1, 1.5)), "dashdot": (0, (5, 1.5, 1, 1.5))}
+_MARKERS = {
+    "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "cross": "P", "x": "X", "triangle-down": "v",
+    "star": "*",
+}  # fmt: skip
+_SETTINGS: Any = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
+    "font.size": 7,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "legend.fontsize": 6,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "pdf.fonttype": 42,  # TrueType, embedded: publishers refuse type 3
+    "text.parse_math": False,  # a name may hold a dollar sign
+    "svg.hashsalt": "ordinate",
+}
+
+
+def save(figure: Figure) -> dict[str, bytes]:
+    """The files of one picture, by their ending."""
+    import matplotlib
+
+    with matplotlib.rc_context(_SETTINGS):
+        sheet = _heat(figure) if isinstance(figure, Heat) else _chart(figure)
+        return {
+            "pdf": _bytes(sheet, "pdf", {"CreationDate": None, "Producer": None, "Creator": "Ordinate"}),
+            "png": _bytes(sheet, "png", {"Software": None}),
+        }
+
+
+def _bytes(sheet: "Sheet", kind: str, metadata: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    sheet.savefig(out, format=kind, dpi=300, metadata=metadata)
+    return out.getvalue()
+
+
+def _chart(chart: Chart) -> "Sheet":
+    from matplotlib.figure import Figure as Sheet
+
+    rows = len(chart.y_ticks)
+    sheet = Sheet(figsize=(WIDTH, 0.7 + 0.19 * rows if rows else 2.5), layout="constrained")
+    axes = sheet.add_subplot()
+    for series in chart.series:
+        _draw(axes, series)
+    for line in chart.lines:
+        axes.axhline(line.y, color="0.5", linewidth=0.6, linestyle=":", zorder=1)
+        place: Any = axes.get_yaxis_transform()
+        axes.text(1, line.y, line.label, transform=place, ha="right", va="bottom", fontsize=5.5, color="0.35")
+    if chart.shade:
+        axes.axvspan(chart.shade.low, chart.shade.high, color="0.5", alpha=0.13, linewidth=0, zorder=0)
+        place = axes.get_xaxis_transform()
+        where = dict(transform=place, ha="left", va="top", fontsize=5.5, color="0.35")
+        axes.text(chart.shade.low, 0.99, f" {chart.shade.label}", **where)
+    axes.set_title(short(chart.title, 70), loc="left")
+    axes.set_xlabel(chart.x_title)
+    axes.set_ylabel(chart.y_title)
+    _scale(axes, chart)
+    _legend(sheet, chart)
+    return sheet
+
+
+def _draw(axes: "Axes", series: Series) -> None:
+    """One series; gaps are NaN here."""
+    x, y = (np.array([np.nan if v is None else v for v in values], dtype=float) for values in (series.x, series.y))
+    style = dict(color=series.style.colour, marker=_MARKERS[series.style.marker], linestyle=_DASHES[series.style.dash])
+    if series.look == "mean":
+        axes.plot(x, y, **style, linewidth=1.3, markersize=3, zorder=4)
+    elif series.look in ("seed", "dots"):
+        line = {**style, "linestyle": "-" if series.look == "seed" else ""}
+        axes.plot(x, y, **line, linewidth=0.5, markersize=1, alpha=0.35, zorder=2)
+    elif series.look == "points":
+        axes.plot(x, y, **{**style, "linestyle": ""}, markersize=5.5, zorder=5)
+    elif series.look == "rings":
+        axes.plot(x, y, **{**style, "linestyle": ""}, markersize=6.5, markerfacecolor=(0, 0, 0, 0), zorder=5)
+    else:
+        width = 0.8 if series.look == "reference" else 2.5
+        axes.plot(x, y, **{**style, "marker": ""}, linewidth=width, zorder=1, solid_capstyle="butt")
+    if any(low is not None for low in series.low):
+        ends = [
+            [np.nan if end is None or y is None else abs(end - y) for end, y in zip(side, series.y, strict=True)]
+            for side in (series.low, series.high)
+        ]
+        axes.errorbar(x, y, yerr=ends, ecolor=series.style.colour, elinewidth=0.8, capsize=1.5, linestyle="", zorder=3)
+
+
+def _scale(axes: "Axes", chart: Chart) -> None:
+    if chart.log_x:
+        axes.set_xscale("log")
+    if chart.x_ticks:
+        axes.set_xticks(chart.x_ticks, [f"{tick:g}" for tick in chart.x_ticks])
+        axes.minorticks_off()
+    if chart.y_ticks:
+        axes.set_yticks([at for at, _ in chart.y_ticks], [short(name, 32) for _, name in chart.y_ticks])
+        axes.grid(axis="y", linewidth=0.3, color="0.85")
+    if chart.x_range:
+        axes.set_xlim(*chart.x_range)
+    if chart.y_range:
+        axes.set_ylim(*chart.y_range)
+
+
+def _legend(sheet: "Sheet", chart: Chart) -> None:
+    from matplotlib.lines import Line2D
+
+    handles, labels = [], []
+    for series in (s for s in chart.series if s.label):
+        look = dict(color=series.style.colour, linestyle=_DASHES[series.style.dash], linewidth=1.2)
+        marker = "" if series.look == "reference" else _MARKERS[series.style.marker]
+        handles.append(Line2D([], [], **look, marker=marker, markersize=3))
+        # matplotlib leaves out labels that begin with an underscore
+        labels.append(f" {short(series.label)}" if series.label.startswith("_") else short(series.label))
+    if handles:
+        wide = max(map(len, labels)) > 22
+        sheet.legend(handles, labels, loc="outside lower center", ncols=2 if wide else 3, frameon=False)
+
+
+def _heat(heat: Heat) -> "Sheet":
+    """Panels on a grid of fixed places: asking matplotlib to find them takes seconds for a dozen panels."""
+    from matplotlib.figure import Figure as Sheet
+
+    columns, rows = heat.columns, max(-(-len(heat.panels) // heat.columns), 1)
+    left, right, top, bottom, gap = 0.34, 0.42, 0.38, 0.3, 0.14  # inches
+    side = min((WIDTH - left - right - gap * (columns - 1)) / columns, 2.2)
+    height = top + bottom + rows * side + (rows - 1) * gap
+    sheet = Sheet(figsize=(WIDTH, height))
+    sheet.text(left / WIDTH, 1 - 0.06 / height, short(heat.title, 70), fontsize=7.5, va="top")
+    image = None
+    for index, panel in enumerate(heat.panels):
+        row, column = divmod(index, columns)
+        x, y = left + column * (side + gap), bottom + (rows - 1 - row) * (side + gap)
+        axes = sheet.add_axes((x / WIDTH, y / height, side / WIDTH, side / height))
+        deep, wide = (size * heat.block for size in panel.values.shape)
+        edges = (-0.5, wide - 0.5, deep - 0.5, -0.5)
+        image = axes.imshow(panel.values, vmin=0, vmax=heat.top, cmap="viridis", extent=edges, interpolation="nearest")
+        axes.set_title(panel.title, fontsize=5, pad=1.5)
+        last = index + columns >= len(heat.panels)
+        axes.tick_params(labelsize=4.5, length=1.5, width=0.4, pad=1, labelleft=column == 0, labelbottom=last)
+        axes.locator_params(nbins=4)
+        axes.set_ylabel(heat.y_title if column == 0 else "", fontsize=5.5, labelpad=1)
+        axes.set_xlabel(heat.x_title if last else "", fontsize=5.5, labelpad=1)
+    if image is not None:
+        place = sheet.add_axes((1 - 0.36 / WIDTH, bottom / height, 0.06 / WIDTH, (height - top - bottom) / height))
+        sheet.colorbar(image, cax=place).ax.tick_params(labelsize=4.5, length=1.5, width=0.4, pad=1)
+    return sheet

@@ -1,0 +1,55 @@
+"""The critical-difference picture: average ranks, and which of them are not told apart."""
+
+from collections.abc import Mapping
+
+from ordinate.report.chart import Chart, Series
+from ordinate.report.colours import GREY, Style
+from ordinate.statistics.ranks import Ranks
+
+
+def ranking(
+    name: str, title: str, blocks: str, ranks: Ranks, looks: Mapping[str, Style], alpha: float, task: str = ""
+) -> Chart:
+    """One row per encoding, best at the top; bars on the right join those that are not told apart."""
+    names = list(ranks.average)
+    rows = {encoding: len(names) - index for index, encoding in enumerate(names)}
+    series = [
+        Series(encoding, (ranks.average[encoding],), (rows[encoding],), looks[encoding], "points") for encoding in names
+    ]
+    ticks = [(float(row), encoding) for encoding, row in rows.items()]
+    right = max(ranks.average.values())
+    if ranks.critical_difference is not None:
+        top, end = len(names) + 1, 1 + ranks.critical_difference
+        series.append(Series("critical difference", (1, end), (top, top), Style(GREY), "bar"))
+        ticks.append((top, f"critical difference {ranks.critical_difference:.2f}"))
+        right = max(right, end)
+    for index, group in enumerate(ranks.groups):
+        at = right + 0.35 + 0.25 * index
+        ends = (rows[group[0]], rows[group[-1]])
+        series.append(Series("not told apart", (at, at), ends, Style(GREY), "bar"))
+    span = right + 0.35 + 0.25 * max(len(ranks.groups), 1)
+    return Chart(
+        name=name,
+        title=title,
+        x_title=f"average rank over {ranks.blocks} {blocks} (1 is best)",
+        y_title="",
+        series=tuple(series),
+        x_ticks=tuple(range(1, len(names) + 1)) if len(names) <= 12 else (),
+        y_ticks=tuple(ticks),
+        x_range=(0.7, span),
+        y_range=(0.4, len(names) + 0.6 + (ranks.critical_difference is not None)),
+        note=_note(ranks, blocks, alpha),
+        task=task,
+    )
+
+
+def _note(ranks: Ranks, blocks: str, alpha: float) -> str:
+    if ranks.critical_difference is None:
+        return f"Too few {blocks} for a critical difference: the order may be chance."
+    together = (
+        "A bar on the right joins encodings whose ranks are not told apart" if ranks.groups else "All ranks differ"
+    )
+    text = f"{together} (Nemenyi, alpha {alpha:g}, {ranks.blocks} {blocks})."
+    if ranks.friedman_p is not None:
+        text += f" Friedman's test of all being alike: p = {ranks.friedman_p:.3g}."
+    return text

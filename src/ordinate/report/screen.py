@@ -1,0 +1,164 @@
+"""Draws pictures for a page: plain dictionaries that plotly understands, without importing it."""
+
+import base64
+import html
+from typing import Any
+
+import numpy as np
+
+from ordinate.report.chart import Chart, Figure, Heat, Number, Panel, Series, short
+from ordinate.report.table import csv_field
+
+_FAINT = "rgba(128,128,128,0.14)"
+_GREY = "rgba(128,128,128,0.9)"
+
+
+def draw(figure: Figure) -> dict[str, Any]:
+    """`data` and `layout`. Colours of text, ground and grid are left to the page, which knows whether it is dark."""
+    return _heat(figure) if isinstance(figure, Heat) else _chart(figure)
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    rows = len(chart.y_ticks)
+    layout: dict[str, Any] = {
+        "autosize": True,
+        "height": 90 + 30 * rows if rows else 400,
+        "margin": {"l": 56, "r": 14, "t": 12, "b": 50},
+        "hovermode": "closest",
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "groupclick": "togglegroup"},
+        "showlegend": any(series.label for series in chart.series),
+        "xaxis": _axis(chart.x_title, chart.x_ticks, [f"{tick:g}" for tick in chart.x_ticks]),
+        "yaxis": _axis(chart.y_title, [at for at, _ in chart.y_ticks], [name for _, name in chart.y_ticks]),
+        "shapes": [],
+        "annotations": [],
+    }
+    layout["xaxis"]["type"] = "log" if chart.log_x else "linear"
+    if chart.x_range and not chart.log_x:
+        layout["xaxis"]["range"] = list(chart.x_range)
+    if chart.y_range:
+        layout["yaxis"]["range"] = list(chart.y_range)
+    if chart.shade:
+        ends = {"x0": chart.shade.low, "x1": chart.shade.high, "y0": 0, "y1": 1, "yref": "paper"}
+        layout["shapes"].append({"type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": _FAINT, **ends})
+        layout["annotations"].append(_words(chart.shade.label, x=chart.shade.low, y=1, yref="paper", yanchor="top"))
+    for line in chart.lines:
+        ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": line.y, "y1": line.y}
+        layout["shapes"].append({"type": "line", "line": {"color": _GREY, "width": 1, "dash": "dot"}, **ends})
+        layout["annotations"].append(_words(line.label, x=1, xref="paper", xanchor="right", y=line.y, yanchor="bottom"))
+    return {"data": [_trace(series, named=bool(rows)) for series in chart.series], "layout": layout}
+
+
+def _axis(title: str, ticks: Any, texts: list[str]) -> dict[str, Any]:
+    axis: dict[str, Any] = {"title": {"text": _text(title), "standoff": 8}, "automargin": True, "zeroline": False}
+    if ticks:
+        axis |= {"tickmode": "array", "tickvals": list(ticks), "ticktext": [_text(text) for text in texts]}
+    return axis
+
+
+def _words(text: str, **place: Any) -> dict[str, Any]:
+    return {"text": _text(text), "showarrow": False, "font": {"size": 11}, "xanchor": "left", **place}
+
+
+def _trace(series: Series, *, named: bool) -> dict[str, Any]:
+    """One series. `kind` and `name` in `meta` are for the page's download of the data."""
+    style, look = series.style, series.look
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "name": _text(series.label or series.name),
+        "legendgroup": _text(series.group or series.name),
+        "showlegend": bool(series.label),
+        "x": [_number(x) for x in series.x],
+        "y": [_number(y) for y in series.y],
+        "meta": {"name": csv_field(series.name), "kind": look},
+        "hovertemplate": "%{x}" + ("" if named else ": %{y:.4f}") + "<extra>%{fullData.name}</extra>",
+    }
+    if look == "mean":
+        trace |= {"mode": "lines+markers", "line": _line(series, 2.4), "marker": _marker(series, 7)}
+    elif look in ("seed", "dots"):
+        mode = "lines+markers" if look == "seed" else "markers"
+        line = {"color": style.colour, "width": 1}
+        trace |= {"mode": mode, "line": line, "marker": _marker(series, 3), "opacity": 0.35, "hoverinfo": "skip"}
+        del trace["hovertemplate"]
+    elif look == "points":
+        trace |= {"mode": "markers", "marker": _marker(series, 13)}
+    elif look == "rings":
+        open_marker = {**_marker(series, 13), "symbol": f"{style.marker}-open", "line": {"width": 2}}
+        trace |= {"mode": "markers", "marker": open_marker}
+    else:
+        trace |= {"mode": "lines", "line": _line(series, 1.4 if look == "reference" else 6)}
+    if any(low is not None for low in series.low):
+        trace["error_y"] = _error(series)
+        trace["customdata"] = [[_number(low), _number(high)] for low, high in zip(series.low, series.high, strict=True)]
+        interval = "%{x}: %{y:.4f}<br>95 %: %{customdata[0]:.4f} to %{customdata[1]:.4f}"
+        trace["hovertemplate"] = f"{interval}<extra>%{{fullData.name}}</extra>"
+    return trace
+
+
+def _line(series: Series, width: float) -> dict[str, Any]:
+    return {"color": series.style.colour, "width": width, "dash": series.style.dash}
+
+
+def _marker(series: Series, size: float) -> dict[str, Any]:
+    return {"color": series.style.colour, "size": size, "symbol": series.style.marker}
+
+
+def _error(series: Series) -> dict[str, Any]:
+    """Intervals as plotly wants them: distances from the mean."""
+    triples = list(zip(series.y, series.low, series.high, strict=True))
+    up = [None if y is None or high is None else _number(high - y) for y, _, high in triples]
+    down = [None if y is None or low is None else _number(y - low) for y, low, _ in triples]
+    look = {"color": series.style.colour, "thickness": 1.4, "width": 4}
+    return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, **look}
+
+
+def _number(value: Number) -> Number:
+    """Six digits are more than a screen shows, and half of a page's size."""
+    return None if value is None else float(f"{value:.6g}")
+
+
+def _heat(heat: Heat) -> dict[str, Any]:
+    columns, rows = heat.columns, max(-(-len(heat.panels) // heat.columns), 1)
+    layout: dict[str, Any] = {
+        "autosize": True,
+        "height": 70 + 140 * rows if columns > 1 else 330,
+        "margin": {"l": 46, "r": 10, "t": 26, "b": 40},
+        "annotations": [],
+        "coloraxis": {"cmin": 0, "cmax": heat.top, "colorscale": "Viridis", "colorbar": {"thickness": 10, "len": 0.9}},
+    }
+    data = []
+    for index, panel in enumerate(heat.panels):
+        row, column = divmod(index, columns)
+        number = "" if index == 0 else str(index + 1)
+        left, right = column / columns, (column + 1) / columns - 0.03
+        bottom, top = 1 - (row + 1) / rows + 0.02, 1 - row / rows - 0.1 / rows
+        last = index + columns >= len(heat.panels)
+        layout[f"xaxis{number}"] = {
+            "domain": [left, right], "anchor": f"y{number}", "showticklabels": last, "nticks": 4, "ticks": "", "zeroline": False,
+            "showgrid": False, "title": {"text": heat.x_title if last else "", "standoff": 2}, "constrain": "domain",
+        }  # fmt: skip
+        layout[f"yaxis{number}"] = {
+            "domain": [bottom, top], "anchor": f"x{number}", "showticklabels": column == 0, "nticks": 4, "ticks": "",
+            "zeroline": False, "showgrid": False, "title": {"text": heat.y_title if column == 0 else "", "standoff": 2},
+            "autorange": "reversed", "scaleanchor": f"x{number}", "constrain": "domain", "constraintoward": "top",
+        }  # fmt: skip
+        middle = (left + right) / 2
+        title = _words(panel.title, x=middle, xref="paper", xanchor="center", y=top, yref="paper", yanchor="bottom")
+        layout["annotations"].append(title)
+        data.append({
+            "type": "heatmap", "z": _packed(panel), "x0": 0, "dx": heat.block, "y0": 0, "dy": heat.block,
+            "xaxis": f"x{number}", "yaxis": f"y{number}", "coloraxis": "coloraxis", "name": _text(panel.title),
+            "meta": {"name": csv_field(panel.title), "kind": "heat"},
+            "hovertemplate": "query %{y}, key %{x}<br>weight %{z:.3f}<extra>%{fullData.name}</extra>",
+        })  # fmt: skip
+    return {"data": data, "layout": layout}
+
+
+def _packed(panel: Panel) -> dict[str, str]:
+    values = np.ascontiguousarray(panel.values, dtype="<f4")
+    shape = ", ".join(map(str, values.shape))
+    return {"dtype": "f4", "bdata": base64.b64encode(values.tobytes()).decode(), "shape": shape}
+
+
+def _text(text: str) -> str:
+    """Plotly reads a part of HTML in every text: a name must not be able to use it."""
+    return html.escape(short(text), quote=False)

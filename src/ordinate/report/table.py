@@ -1,0 +1,156 @@
+"""A table, and how it is written in Markdown, CSV, LaTeX and JSON."""
+
+import csv
+import io
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+Value = str | int | float | bool | None
+
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are their wide forms
+
+
+@dataclass(frozen=True)
+class Column:
+    """`name` stands in files, `title` is for people, `form` says how numbers are shown to them."""
+
+    name: str
+    title: str
+    form: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns. Values keep their full precision: rounding is for those who show them."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    bold: frozenset[tuple[int, int]] = frozenset()  # row and column of values that the statistics single out
+    note: str = ""
+
+
+def shown(value: Value, column: Column) -> str:
+    """A value as people read it; nothing for what is not there."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, str):
+        return value
+    # + 0: no minus before a zero
+    return format(value + 0, column.form) if column.form and math.isfinite(value) else str(value)
+
+
+def is_number(column: int, table: Table) -> bool:
+    """Whether a column holds numbers and nothing else."""
+    values = [row[column] for row in table.rows if row[column] is not None]
+    return bool(values) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def markdown(table: Table) -> str:
+    """A pipe table under its title."""
+    numbers = [is_number(index, table) for index in range(len(table.columns))]
+    lines = [
+        "| " + " | ".join(markdown_text(column.title) for column in table.columns) + " |",
+        "|" + "|".join("---:" if number else "---" for number in numbers) + "|",
+    ]
+    for index, row in enumerate(table.rows):
+        cells = []
+        for at, (value, column) in enumerate(zip(row, table.columns, strict=True)):
+            text = markdown_text(shown(value, column))
+            cells.append(f"**{text}**" if (index, at) in table.bold and text else text)
+        lines.append("| " + " | ".join(cells) + " |")
+    note = f"\n{markdown_text(table.note)}\n" if table.note else ""
+    return f"## {markdown_text(table.title)}\n\n" + "\n".join(lines) + f"\n{note}"
+
+
+def markdown_text(text: str) -> str:
+    """A text that Markdown shows as it is."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_{}\[\]#|~$!])", r"\\\1", text)
+
+
+def comma_separated(table: Table) -> str:
+    """CSV with every digit, safe to open in a spreadsheet."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([csv_field(column.name) for column in table.columns])
+    writer.writerows([[csv_field(value) for value in row] for row in table.rows])
+    return out.getvalue()
+
+
+def csv_field(value: Value) -> str:
+    """A value in a file that a spreadsheet may open."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    # A spreadsheet would run a text that begins like this as a formula; the quote makes it text again.
+    if value.lstrip().startswith(_FORMULA) or value[:1] in "\t\r\n":
+        return value if _reads_as_number(value) or not value else f"'{value}"
+    return value
+
+
+def _reads_as_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text) is not None
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "…": r"\ldots{}",
+}  # fmt: skip
+
+
+def latex(table: Table) -> str:
+    """A table for booktabs; `\\usepackage[T1]{fontenc}` and `\\usepackage{booktabs}` are all it needs."""
+    kinds = "".join("r" if is_number(index, table) else "l" for index in range(len(table.columns)))
+    lines = [" & ".join(_latex(column.title) for column in table.columns)]
+    for index, row in enumerate(table.rows):
+        cells = []
+        for at, (value, column) in enumerate(zip(row, table.columns, strict=True)):
+            text = _latex(shown(value, column))
+            cells.append(rf"\textbf{{{text}}}" if (index, at) in table.bold and text else text)
+        lines.append(" & ".join(cells))
+    # After \\ a bracket or a star would be read as its option.
+    head, *body = [("{}" + line if line.startswith(("[", "*")) else line) + r" \\" for line in lines]
+    caption = _latex(table.title + (f". {table.note}" if table.note else ""))
+    rule = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule"]
+    return "\n".join([*rule, head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
+
+
+def plain(table: Table) -> dict[str, Any]:
+    """A table as data for JSON, one object per row."""
+    names = [column.name for column in table.columns]
+    return {
+        "name": table.name,
+        "title": table.title,
+        "rows": [dict(zip(names, map(jsonable, row), strict=True)) for row in table.rows],
+    }
+
+
+def jsonable(value: Any) -> Any:
+    """The same, where JSON has no word for infinities and NaN."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(item) for item in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def as_json(content: Any) -> str:
+    """One document."""
+    return json.dumps(jsonable(content), indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,67 @@
+"""An analysis as text for a terminal: the table with intervals, the alarms, and the verdict in words."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ordinate.statistics.analysis import Analysis, Cell, Range, TaskAnalysis
+
+_STYLE = {"solves": "green", "partial": "yellow", "fits": "yellow"}
+
+
+def show(analysis: Analysis, console: Console) -> None:
+    """Task by task; what limits all of them comes last."""
+    for task in analysis.tasks:
+        n = len(task.seeds)
+        title = Text.assemble("\n", (task.task, "bold"), f", {n} seed{'s' * (n != 1)}")
+        if analysis.preliminary:
+            title.append("  preliminary", "bold magenta")
+        console.print(title)
+        console.print(table(task))
+        for number, line in enumerate(task.verdict):
+            console.print(Text(line, "bold" if number == 0 else ""))
+        for alarm in task.alarms:
+            console.print(Text.assemble(("! ", "bold red"), (f"{alarm.kind}: ", "bold"), alarm.text))
+    console.print()
+    for reason in analysis.preliminary:
+        console.print(Text.assemble(("Preliminary: ", "bold magenta"), f"{reason}."))
+    for limit in analysis.limits:
+        console.print(Text.assemble(("Limit: ", "bold"), limit))
+    for family, ranks in analysis.families.items():
+        order = ", ".join(f"{name} {value:.2f}" for name, value in ranks.average.items())
+        console.print(
+            f"Average ranks over {ranks.blocks} {family if family == 'tasks' else 'tasks, ' + family}: {order}"
+        )
+
+
+def table(task: TaskAnalysis) -> Table:
+    """One row per encoding, best first on the range that ranks the task."""
+    found = Table(box=None, pad_edge=False, header_style="bold")
+    found.add_column("encoding", no_wrap=True)
+    if task.bar is not None:
+        found.add_column("fitted", justify="right", no_wrap=True)
+    for r in task.ranges:
+        found.add_column(_heading(r))
+    for encoding in task.encodings:
+        row: list[Text | str] = [encoding]
+        if task.bar is not None:
+            good, of = task.fits[encoding]
+            row.append(f"{good}/{of}")
+        row += [_cell(next(c for c in r.cells if c.encoding == encoding)) for r in task.ranges]
+        found.add_row(*row)
+    return found
+
+
+def _heading(r: Range) -> str:
+    return f"{r.name} (floor {r.floor:.2f})"
+
+
+def _cell(cell: Cell) -> Text:
+    """`solves 0.998 [0.995, 1.000]`; the numbers of seeds that may not be reported are not there."""
+    text = Text(cell.word, _STYLE.get(cell.word, "dim" if cell.interval is None else ""))
+    if cell.interval is not None and not cell.word.startswith("did not fit"):
+        i = cell.interval
+        text.append(f"{' ' * bool(cell.word)}{i.mean:.3f}", "default")
+        if i.low is not None and i.high is not None:
+            text.append(f" [{i.low:.3f}, {i.high:.3f}]", "dim")
+    return text

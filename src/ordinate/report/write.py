@@ -1,0 +1,126 @@
+"""Writes a comparison as files: a page, tables and figures."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ordinate.core.errors import InputError, nearest
+from ordinate.report.table import Table, as_json, comma_separated, latex, markdown, markdown_text, plain
+from ordinate.report.tables import results, tables
+from ordinate.store.files import write_atomic
+from ordinate.studies.comparison import Comparison
+
+FORMATS = ("html", "md", "csv", "tex", "json")
+
+
+def write(comparison: Comparison, folder: Path, *, formats: Iterable[str] = FORMATS, figures: bool = True) -> Path:
+    """report.html, tables/ in the other formats, and figures/ as PDF, PNG and CSV. Tells where the page is."""
+    wanted = [_known(name) for name in formats]
+    folder.mkdir(parents=True, exist_ok=True)
+    if "html" in wanted:
+        _put(folder / "report.html", render(comparison, "html"))
+    others = [name for name in wanted if name != "html"]
+    if others:
+        (folder / "tables").mkdir(exist_ok=True)
+        for table in tables(comparison):
+            for name in others:
+                _put(folder / "tables" / f"{table.name}.{name}", _one(table, name))
+    if figures:
+        _write_figures(comparison, folder / "figures")
+    return folder / "report.html"
+
+
+def render(comparison: Comparison, format: str) -> str:
+    """One document: the page; words and all tables as md, tex or json; or the results alone as csv."""
+    _known(format)
+    if format == "html":
+        from ordinate.report.html import page
+
+        return page(comparison)
+    if format == "csv":
+        return comma_separated(results(comparison))
+    if format == "json":
+        return as_json(_document(comparison))
+    made = [_one(table, format) for table in tables(comparison)]
+    if format == "tex":
+        return "\n".join([*(f"% {line}" for line in _words(comparison)), "", *made])
+    words = "\n".join(f"- {markdown_text(line)}" for line in _words(comparison))
+    fence = "`" * max(3, comparison.command.count("`") + 1)
+    return f"# Positional encodings compared\n\n{words}\n\n{fence}\n{comparison.command}\n{fence}\n\n" + "\n".join(made)
+
+
+def _one(table: Table, format: str) -> str:
+    if format == "json":
+        return as_json(plain(table))
+    return {"md": markdown, "csv": comma_separated, "tex": latex}[format](table)
+
+
+def _known(name: str) -> str:
+    if name not in FORMATS:
+        raise InputError(f"no report can be written as {name!r}: {nearest(name, FORMATS)}")
+    return name
+
+
+def _put(path: Path, text: str) -> None:
+    # A name from a command line may hold bytes that are no letters.
+    write_atomic(path, text.encode("utf-8", "backslashreplace"))
+
+
+def _write_figures(comparison: Comparison, folder: Path) -> None:
+    from ordinate.report.chart import Heat, data
+    from ordinate.report.figures import figures
+    from ordinate.report.paper import save
+
+    folder.mkdir(exist_ok=True)
+    for figure in figures(comparison):
+        if isinstance(figure, Heat) and not figure.panels:
+            continue
+        for ending, content in save(figure).items():
+            write_atomic(folder / f"{figure.name}.{ending}", content)
+        _put(folder / f"{figure.name}.csv", comma_separated(data(figure)))
+
+
+def _words(comparison: Comparison) -> list[str]:
+    """What no table may be read without: verdicts, alarms, relaxed rules. One line each."""
+    analysis = comparison.analysis
+    lines = [f"preliminary: {reason}" for reason in analysis.preliminary]
+    for task in analysis.tasks:
+        lines += [f"{task.task}: {sentence}" for sentence in task.verdict]
+        lines += [f"{task.task}: alarm, {alarm.kind}: {alarm.text}" for alarm in task.alarms]
+    lines += [f"not told: {limit}" for limit in analysis.limits]
+    lines += [f"failed: {run}: {error}" for run, error in comparison.failures.items()]
+    return [" ".join(line.split()) for line in lines]
+
+
+def _document(comparison: Comparison) -> dict[str, Any]:
+    """Everything but the pictures, as data."""
+    analysis = comparison.analysis
+    return {
+        "id": comparison.id,
+        "command": comparison.command,
+        "encodings": analysis.encodings,
+        "alpha": analysis.alpha,
+        "preliminary": analysis.preliminary,
+        "limits": analysis.limits,
+        "tasks": [
+            {
+                "task": task.task,
+                "family": task.family,
+                "metric": comparison.metrics.get(task.task),
+                "direction": task.direction,
+                "bar": task.bar,
+                "trained": comparison.trained.get(task.task),
+                "encodings": task.encodings,
+                "seeds": task.seeds,
+                "seeds_needed": task.seeds_needed,
+                "headline": task.ranges[task.headline].name if task.ranges else None,
+                "verdict": task.verdict,
+                "alarms": [{"kind": alarm.kind, "text": alarm.text} for alarm in task.alarms],
+            }
+            for task in analysis.tasks
+        ],
+        "tables": {table.name: plain(table)["rows"] for table in tables(comparison)},
+        "settings": comparison.settings,
+        "machine": comparison.machine,
+        "failures": comparison.failures,
+    }
