@@ -5,6 +5,7 @@ import sys
 
 import typer
 
+from ordinate.cli import analyze as analyze_command
 from ordinate.cli import compare as compare_command
 from ordinate.cli import list as list_command
 from ordinate.cli import report as report_command
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command("compare")(compare_command.run)
 app.command("report")(report_command.run)
+app.command("analyze")(analyze_command.run)
 app.command("list")(list_command.run)
 app.command("show")(show_command.run)
 app.command("train")(train_command.run)

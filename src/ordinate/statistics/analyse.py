@@ -10,7 +10,7 @@ from ordinate.statistics.analysis import Alarm, Analysis, Cell, Pair, Range, Tas
 from ordinate.statistics.interval import Interval, interval
 from ordinate.statistics.looks import no_difference
 from ordinate.statistics.observation import Observation, Split
-from ordinate.statistics.pairs import holm, seeds_needed, sign_flip
+from ordinate.statistics.pairs import holm, seeds_needed, sign_flips
 from ordinate.statistics.ranks import Ranks, ranks
 from ordinate.statistics.sentences import verdict
 from ordinate.statistics.verdict import Score, normalised, word
@@ -158,7 +158,8 @@ class _Task:
             a, b = [scores[one][s] for s in common], [scores[two][s] for s in common]
             found.append((two, one, b, a) if sign * (sum(b) - sum(a)) > 0 else (one, two, a, b))
         differences = [np.subtract(a, b) for _, _, a, b in found]
-        p = [sign_flip(d) if len(d) else None for d in differences]
+        tested = iter(sign_flips([d for d in differences if len(d)]))
+        p = [next(tested) if len(d) else None for d in differences]
         corrected = holm([1.0 if value is None else value for value in p])
         pairs = []
         for (better, worse, a, _), d, value, adjusted in zip(found, differences, p, corrected, strict=True):

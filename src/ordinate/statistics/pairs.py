@@ -1,12 +1,13 @@
 """Two encodings seed by seed: an exact test, its correction for many pairs, and how many seeds a claim needs."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Num
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.interval import finite
+from ordinate.statistics.interval import PLENTY, finite
 
 EXACT = 20  # pairs; beyond, signs are drawn
 DRAWS = 100_000
@@ -19,19 +20,43 @@ def sign_flip(differences: Sequence[float] | Num[np.ndarray, " n"]) -> float:
 
     Without a difference between two encodings, a seed's difference is as likely to have the other sign.
     """
-    found = finite(differences, "a sign-flip test")
-    sizes = np.sort(np.abs(found))  # the test may depend neither on the order nor on who is subtracted from whom
-    least = abs(float(found.sum())) - ROUNDING * float(sizes.sum())
-    if least <= 0:
-        return 1.0
-    if len(sizes) <= EXACT:
-        return _count(sizes, least) / (1 << len(sizes))
-    source = np.random.default_rng(list(b"sign flip"))
-    extreme = 0
+    return sign_flips([differences])[0]
+
+
+def sign_flips(many: Sequence[Sequence[float] | Num[np.ndarray, " n"]]) -> list[float]:
+    """The test for each of many; where signs have to be drawn, all share the draws."""
+    found = [finite(differences, "a sign-flip test") for differences in many]
+    # the test may depend neither on the order nor on who is subtracted from whom
+    sizes = [np.sort(np.abs(values))[::-1] for values in found]
+    least = [abs(float(v.sum())) - ROUNDING * float(s.sum()) for v, s in zip(found, sizes, strict=True)]
+    p = [1.0] * len(found)
+    drawn = []
+    for index, (size, bound) in enumerate(zip(sizes, least, strict=True)):
+        if bound <= 0:
+            continue
+        if len(size) <= EXACT:
+            p[index] = _count(size, bound) / (1 << len(size))
+        elif len(size) <= PLENTY:
+            drawn.append(index)
+        else:  # a sum of so many signs is normal
+            p[index] = math.erfc(bound / math.sqrt(2 * float(size @ size)))
+    for index, value in zip(drawn, _drawn([sizes[i] for i in drawn], [least[i] for i in drawn]), strict=True):
+        p[index] = value
+    return p
+
+
+def _drawn(sizes: list[Float[np.ndarray, "..."]], least: list[float]) -> list[float]:
+    """By drawing signs. The signs that were seen are one of the draws: p is never 0."""
+    if not sizes:
+        return []
+    table = np.zeros((max(map(len, sizes)), len(sizes)))  # a difference of 0 has no sign
+    for column, size in enumerate(sizes):
+        table[: len(size), column] = size
+    source, extreme = np.random.default_rng(list(b"sign flip")), np.zeros(len(sizes), dtype=np.int64)
     for _ in range(DRAWS // BLOCK):
-        signs = 2.0 * source.integers(2, size=(BLOCK, len(sizes)), dtype=np.int8) - 1
-        extreme += int((np.abs(signs @ sizes) >= least).sum())
-    return (extreme + 1) / (DRAWS + 1)  # the signs that were seen are one of the draws: p is never 0
+        signs = 2.0 * source.integers(2, size=(BLOCK, len(table)), dtype=np.int8) - 1
+        extreme += (np.abs(signs @ table) >= np.array(least)).sum(axis=0)
+    return [(int(count) + 1) / (DRAWS + 1) for count in extreme]
 
 
 def _count(sizes: Float[np.ndarray, " n"], least: float) -> int:

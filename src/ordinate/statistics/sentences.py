@@ -103,7 +103,7 @@ def _list_words(r: Range, without: Sequence[str] = ()) -> str:
         elif key in ("partial", "fits") and cell.interval:
             figure = f" ({cell.interval.mean:.2f})"
         groups.setdefault(key, []).append(cell.encoding + figure)
-    verbs = {"partial": "is partly right: ", "fits": "fits in distribution only: ", "at chance": "at chance: "}
+    verbs = {"partial": "partly right: ", "fits": "right in distribution only: ", "at chance": "at chance: "}
     verbs |= {"solves": "solved by ", "did not fit": "did not learn the task: ", "out of range": "out of range: "}
     return "; ".join(f"{verbs.get(word, word + ': ')}{_and(members)}" for word, members in groups.items())
 
@@ -119,11 +119,11 @@ def _evidence(task: TaskAnalysis, r: Range, alpha: float) -> list[str]:
     lines = []
     fits = [p for p in task.fit_pairs if p.claim]
     if fits:
-        lines.append("Learnt in more seeds: " + "; ".join(_claim(p) for p in fits) + ".")
+        lines.append(f"Learnt in more seeds: {_claims(fits)}.")
     claims = [p for p in r.pairs if p.claim]
     if claims:
-        lines.append(f"{_Name(r)}, higher score: " if task.direction == "higher" else f"{_Name(r)}, lower loss: ")
-        lines[-1] += "; ".join(_claim(p) for p in claims) + "."
+        better = "higher score" if task.direction == "higher" else "lower loss"
+        lines.append(f"{_Name(r)}, {better}: {_claims(claims)}.")
     open_ = [p for p in r.pairs if not p.claim and p.seeds >= needed and p.remark != "both at the floor"]
     if open_:
         same = [f"{p.better} and {p.worse}" for p in open_]
@@ -133,10 +133,18 @@ def _evidence(task: TaskAnalysis, r: Range, alpha: float) -> list[str]:
     return lines
 
 
-def _claim(pair: Pair) -> str:
-    assert pair.difference is not None and pair.corrected is not None
-    d = pair.difference
-    return f"{pair.better} over {pair.worse} by {abs(d.mean):.3f} (p {pair.corrected:.2g}, {pair.seeds} seeds)"
+def _claims(pairs: Sequence[Pair]) -> str:
+    """Who is better than whom, by at least how much, and how sure that is; the same winner is named once."""
+    groups: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(pair.better, []).append(pair)
+    told = []
+    for better, members in groups.items():
+        least = min(abs(p.difference.mean) for p in members if p.difference)
+        p, n = max(p.corrected or 0.0 for p in members), min(pair.seeds for pair in members)
+        by = f"by {'at least ' * (len(members) > 1)}{least:.3f}"
+        told.append(f"{better} over {_and([m.worse for m in members])} ({by}, p {p:.2g}, {n} seeds)")
+    return "; ".join(told)
 
 
 def _winners(r: Range) -> list[str]:

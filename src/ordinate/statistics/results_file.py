@@ -1,0 +1,188 @@
+"""Anyone's results from a CSV file, checked line by line before any statistics."""
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ordinate.core.errors import InputError, nearest
+from ordinate.statistics.observation import Observation
+
+REQUIRED = ("encoding", "task", "seed", "length", "split", "score")
+OPTIONAL = ("chance", "n", "bar", "direction")
+SPLITS = ("id", "ood", "valid", "shift")
+SHOWN = 5  # line numbers that a sentence names
+
+
+@dataclass
+class Reading:
+    """What was read, and what the file does not tell."""
+
+    observations: list[Observation] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+
+
+def read_results(path: Path) -> Reading:
+    """All rows of a file, or one sentence on the first that cannot be used."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            start = file.readline()
+            file.seek(0)
+            delimiter = max(",;\t", key=start.count)
+            return _File(path, csv.DictReader(file, delimiter=delimiter, strict=True)).read()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except csv.Error as error:
+        raise InputError(f"{path} is not CSV: {error}") from error
+
+
+class _File:
+    def __init__(self, path: Path, rows: "csv.DictReader[str]") -> None:
+        self.path, self.rows, self.found = path, rows, Reading()
+        self.columns = list(rows.fieldnames or ())
+        self.seen: dict[tuple[str, str, int, str, int], tuple[float | None, int]] = {}
+        self.twice: list[int] = []
+        self.empty: list[int] = []
+        self.nan: list[int] = []
+        self.fixed: dict[str, tuple[float | None, str]] = {}  # task: bar and direction
+
+    def read(self) -> Reading:
+        self._check_columns()
+        found = self.found
+        found.observations = list(self._observations())
+        if not found.observations:
+            raise InputError(f"{self.path} has no rows below its header")
+        self._check_scores()
+        self._tell()
+        return found
+
+    def _check_columns(self) -> None:
+        missing = [name for name in REQUIRED if name not in self.columns]
+        if missing:
+            has = ", ".join(self.columns) or "no columns at all"
+            raise InputError(f"{self.path} lacks {', '.join(missing)}: needed are {', '.join(REQUIRED)}; it has {has}")
+        double = {name for name in self.columns if self.columns.count(name) > 1}
+        if double:
+            raise InputError(f"{self.path} has the column {min(double)} twice")
+        extra = [name for name in self.columns if name not in REQUIRED + OPTIONAL]
+        if extra:
+            self.found.limits.append(f"columns that are not read: {', '.join(extra)}")
+
+    def _observations(self) -> Iterator[Observation]:
+        for row in self.rows:
+            line = self.rows.line_num
+            if None in row or None in row.values():
+                raise InputError(f"{self.path}, line {line}: not as many fields as the header has")
+            item = self._observation(row, line)
+            key = (item.task, item.encoding, item.seed, item.split, item.length)
+            if key in self.seen:
+                before, where = self.seen[key]
+                if before != item.score:
+                    raise InputError(
+                        f"{self.path}, lines {where} and {line}: two scores for {item.encoding} on {item.task}, seed "
+                        f"{item.seed}, {item.split} {item.length}: keep one"
+                    )
+                self.twice.append(line)
+                continue
+            self.seen[key] = (item.score, line)
+            yield item
+
+    def _observation(self, row: dict[str, str], line: int) -> Observation:
+        encoding, task = (self._text(row, name, line) for name in ("encoding", "task"))
+        split = self._text(row, "split", line)
+        if split not in SPLITS:
+            raise InputError(f"{self.path}, line {line}: unknown split {split!r}: {nearest(split, SPLITS)}")
+        score, diverged = self._score(row["score"].strip(), line)
+        chance = self._number(row, "chance", line) or 0.0
+        n = self._number(row, "n", line)
+        direction = (row.get("direction") or "higher").strip() or "higher"
+        if direction not in ("higher", "lower"):
+            raise InputError(f"{self.path}, line {line}: direction is higher or lower, got {direction!r}")
+        bar = self._number(row, "bar", line)
+        if direction == "higher" and bar is None:
+            bar = 0.95
+        if self.fixed.setdefault(task, (bar, direction)) != (bar, direction):
+            raise InputError(f"{self.path}, line {line}: {task} has another bar or direction than above")
+        return Observation(
+            task=task, encoding=encoding, seed=self._whole(row, "seed", line), split=split,  # type: ignore[arg-type]
+            length=self._whole(row, "length", line), score=score, chance=chance, floor=chance,
+            sequences=None if n is None else int(n), bar=None if direction == "lower" else bar,
+            direction=direction, diverged=diverged,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def _score(self, text: str, line: int) -> tuple[float | None, bool]:
+        """A number; nothing where an encoding could not go; no number where a run came to none."""
+        if not text:
+            self.empty.append(line)
+            return None, False
+        try:
+            value = float(text)
+        except ValueError:
+            raise InputError(f"{self.path}, line {line}: score is no number: {text!r}") from None
+        if not math.isfinite(value):
+            self.nan.append(line)
+            return None, True
+        return value, False
+
+    def _text(self, row: dict[str, str], name: str, line: int) -> str:
+        text = row[name].strip()
+        if not text:
+            raise InputError(f"{self.path}, line {line}: {name} is empty")
+        return text
+
+    def _whole(self, row: dict[str, str], name: str, line: int) -> int:
+        text = self._text(row, name, line)
+        try:
+            return int(text)
+        except ValueError:
+            raise InputError(f"{self.path}, line {line}: {name} must be a whole number, got {text!r}") from None
+
+    def _number(self, row: dict[str, str], name: str, line: int) -> float | None:
+        text = (row.get(name) or "").strip()
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        whole = name != "n" or (value.is_integer() and value >= 1)
+        if not math.isfinite(value) or not whole:
+            raise InputError(f"{self.path}, line {line}: {name} is no {'count' if name == 'n' else 'number'}: {text!r}")
+        return value
+
+    def _check_scores(self) -> None:
+        large = [o for o in self.found.observations if o.bar is not None and o.score is not None and abs(o.score) > 1]
+        if large:
+            raise InputError(
+                f"{self.path}: {large[0].task} has the score {large[0].score:g}: write accuracies from 0 to 1 (or "
+                "direction=lower for a loss)"
+            )
+
+    def _tell(self) -> None:
+        limits, items = self.found.limits, self.found.observations
+        scored = any(item.bar is not None for item in items)
+        if scored and "chance" not in self.columns:
+            limits.append("no column chance: it is taken as 0, so nothing can be told to be at chance")
+        if scored and "n" not in self.columns:
+            limits.append("no column n (sequences per score): the floor has no band of luck around it")
+        if scored and "bar" not in self.columns:
+            limits.append("no column bar: a task counts as learnt from 0.95 on")
+        if "direction" not in self.columns:
+            limits.append("no column direction: higher scores are taken as better")
+        for task in dict.fromkeys(item.task for item in items):
+            if not any(item.task == task and item.split == "id" for item in items):
+                limits.append(f"{task} has no rows in distribution (split id): there is no gate to pass")
+        if len({item.encoding for item in items}) == 1:
+            limits.append("one encoding alone: intervals, but nothing to compare")
+        for lines, text in (
+            (self.twice, "rows that stand twice count once"),
+            (self.empty, "empty scores are taken as out of range"),
+            (self.nan, "scores that are no number (NaN) are taken as diverged runs"),
+        ):
+            if lines:
+                where = ", ".join(map(str, lines[:SHOWN])) + (", ..." if len(lines) > SHOWN else "")
+                limits.append(f"{text}: {len(lines)} (line{'s' * (len(lines) > 1)} {where})")
+        limits.append("a file does not tell how learning rates were chosen, nor whether training showed test problems")
