@@ -48,11 +48,11 @@ def _heat(profile: Profile, cells: int) -> Heat:
 def _panels(layers: list[NDArray[np.float32]]) -> tuple[list[Panel], int, str]:
     if sum(len(layer) for layer in layers) <= MOST_PANELS:
         found = [
-            Panel(f"layer {i}, head {j}", head)
+            Panel(f"L{i} H{j}", head)
             for i, layer in enumerate(layers, start=1)
             for j, head in enumerate(layer, start=1)
         ]
-        return found, max((len(layer) for layer in layers), default=1), ""
+        return found, max((len(layer) for layer in layers), default=1), "L1 H2: layer 1, head 2."
     drawn = thin(len(layers), MOST_PANELS)
     note = "Mean over the heads of a layer."
     if len(drawn) < len(layers):

@@ -9,7 +9,7 @@ from ordinate import __version__
 from ordinate.report.chart import Figure, Heat, file_names
 from ordinate.report.colours import Style, styles
 from ordinate.report.figures import figures
-from ordinate.report.screen import draw
+from ordinate.report.screen import SETTINGS, draw, height
 from ordinate.report.table import Table, comma_separated, is_number, shown
 from ordinate.report.tables import results, tables, winner
 from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
@@ -29,7 +29,14 @@ def page(comparison: Comparison) -> str:
     made = tables(comparison)
     drawn = figures(comparison)
     anchors = file_names(task.task for task in comparison.analysis.tasks)
-    return template.render(
+    behind = {
+        "settings": SETTINGS,
+        "figures": [{"name": figure.name, **draw(figure)} for figure in drawn],
+        "tables": {table.name: comma_separated(table) for table in made},
+    }
+    names = ", ".join(task.task for task in comparison.analysis.tasks)
+    document = template.render(
+        title=f"Positional encodings on {names}" if names else "Positional encodings",
         comparison=comparison,
         analysis=comparison.analysis,
         version=__version__,
@@ -42,15 +49,9 @@ def page(comparison: Comparison) -> str:
         style=Markup(_part("style.css")),
         script=Markup(_part("page.js")),
         plotly=Markup(_plotly()),
-        data=Markup(
-            _for_script(
-                {
-                    "figures": [{"name": figure.name, **draw(figure)} for figure in drawn],
-                    "tables": {table.name: comma_separated(table) for table in made},
-                }
-            )
-        ),
+        data=Markup(_for_script(behind)),
     )
+    return document.lstrip()
 
 
 def _part(name: str) -> str:
@@ -128,7 +129,8 @@ def _summary(r: Range, cell: Cell | None, encoding: str) -> dict[str, Any]:
 
 def _figure(index: int, figure: Figure) -> dict[str, Any]:
     drawn = bool(figure.panels) if isinstance(figure, Heat) else True
-    return {"index": index, "name": figure.name, "title": figure.title, "note": figure.note, "drawn": drawn}
+    told = {"index": index, "name": figure.name, "title": figure.title, "note": figure.note}
+    return {**told, "drawn": drawn, "height": height(figure)}
 
 
 def _table(table: Table, looks: dict[str, Style]) -> dict[str, Any]:

@@ -21,10 +21,7 @@
   function draw(place) {
     const { data: traces, layout } = data.figures[place.dataset.figure];
     layout.font = { family: getComputedStyle(document.body).fontFamily, size: 12 };
-    const settings = {
-      responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtonsToRemove: ["select2d", "lasso2d"],
-    };
-    const ready = Plotly.newPlot(place, traces, layout, settings).then(() => Plotly.relayout(place, theme(layout)));
+    const ready = Plotly.newPlot(place, traces, layout, data.settings).then(() => Plotly.relayout(place, theme(layout)));
     drawn.push(place);
     return ready;
   }

@@ -26,6 +26,7 @@ _SETTINGS: Any = {
     "ytick.labelsize": 6.5,
     "legend.fontsize": 6,
     "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "pdf.fonttype": 42,  # TrueType, embedded: publishers refuse type 3
@@ -89,10 +90,11 @@ def _draw(axes: "Axes", series: Series) -> None:
     elif series.look == "points":
         axes.plot(x, y, **{**style, "linestyle": ""}, markersize=5.5, zorder=5)
     elif series.look == "rings":
-        axes.plot(x, y, **{**style, "linestyle": ""}, markersize=6.5, markerfacecolor=(0, 0, 0, 0), zorder=5)
+        empty = {**style, "linestyle": "", "markerfacecolor": (0, 0, 0, 0), "markeredgecolor": series.style.colour}
+        axes.plot(x, y, **empty, markersize=6.5, markeredgewidth=0.8, zorder=5)
     else:
         width = 0.8 if series.look == "reference" else 2.5
-        axes.plot(x, y, **{**style, "marker": ""}, linewidth=width, zorder=1, solid_capstyle="butt")
+        axes.plot(x, y, **{**style, "marker": ""}, linewidth=width, zorder=2, solid_capstyle="butt")
     if any(low is not None for low in series.low):
         ends = [
             [np.nan if end is None or y is None else abs(end - y) for end, y in zip(side, series.y, strict=True)]

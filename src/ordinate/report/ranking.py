@@ -31,7 +31,7 @@ def ranking(
     return Chart(
         name=name,
         title=title,
-        x_title=f"average rank over {ranks.blocks} {blocks} (1 is best)",
+        x_title="average rank (1 is best)",
         y_title="",
         series=tuple(series),
         x_ticks=tuple(range(1, len(names) + 1)) if len(names) <= 12 else (),

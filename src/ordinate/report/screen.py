@@ -9,6 +9,15 @@ import numpy as np
 from ordinate.report.chart import Chart, Figure, Heat, Number, Panel, Series, short
 from ordinate.report.table import csv_field
 
+# For whoever hands a drawing to plotly. Its bar of buttons has one that uploads the data: not from here.
+SETTINGS = {
+    "responsive": True,
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "modeBarButtonsToRemove": ["select2d", "lasso2d"],
+}
+
 _FAINT = "rgba(128,128,128,0.14)"
 _GREY = "rgba(128,128,128,0.9)"
 
@@ -18,11 +27,18 @@ def draw(figure: Figure) -> dict[str, Any]:
     return _heat(figure) if isinstance(figure, Heat) else _chart(figure)
 
 
+def height(figure: Figure) -> int:
+    """In pixels; the width is the page's."""
+    if isinstance(figure, Heat):
+        rows = max(-(-len(figure.panels) // figure.columns), 1)
+        return 70 + 130 * rows if figure.columns > 1 else 330
+    return 90 + 30 * len(figure.y_ticks) if figure.y_ticks else 400
+
+
 def _chart(chart: Chart) -> dict[str, Any]:
-    rows = len(chart.y_ticks)
     layout: dict[str, Any] = {
         "autosize": True,
-        "height": 90 + 30 * rows if rows else 400,
+        "height": height(chart),
         "margin": {"l": 56, "r": 14, "t": 12, "b": 50},
         "hovermode": "closest",
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "groupclick": "togglegroup"},
@@ -45,7 +61,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
         ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": line.y, "y1": line.y}
         layout["shapes"].append({"type": "line", "line": {"color": _GREY, "width": 1, "dash": "dot"}, **ends})
         layout["annotations"].append(_words(line.label, x=1, xref="paper", xanchor="right", y=line.y, yanchor="bottom"))
-    return {"data": [_trace(series, named=bool(rows)) for series in chart.series], "layout": layout}
+    return {"data": [_trace(series, named=bool(chart.y_ticks)) for series in chart.series], "layout": layout}
 
 
 def _axis(title: str, ticks: Any, texts: list[str]) -> dict[str, Any]:
@@ -120,7 +136,7 @@ def _heat(heat: Heat) -> dict[str, Any]:
     columns, rows = heat.columns, max(-(-len(heat.panels) // heat.columns), 1)
     layout: dict[str, Any] = {
         "autosize": True,
-        "height": 70 + 140 * rows if columns > 1 else 330,
+        "height": height(heat),
         "margin": {"l": 46, "r": 10, "t": 26, "b": 40},
         "annotations": [],
         "coloraxis": {"cmin": 0, "cmax": heat.top, "colorscale": "Viridis", "colorbar": {"thickness": 10, "len": 0.9}},
@@ -133,8 +149,9 @@ def _heat(heat: Heat) -> dict[str, Any]:
         bottom, top = 1 - (row + 1) / rows + 0.02, 1 - row / rows - 0.1 / rows
         last = index + columns >= len(heat.panels)
         layout[f"xaxis{number}"] = {
-            "domain": [left, right], "anchor": f"y{number}", "showticklabels": last, "nticks": 4, "ticks": "", "zeroline": False,
-            "showgrid": False, "title": {"text": heat.x_title if last else "", "standoff": 2}, "constrain": "domain",
+            "domain": [left, right], "anchor": f"y{number}", "showticklabels": last, "nticks": 4, "ticks": "",
+            "tickangle": 0, "zeroline": False, "showgrid": False, "constrain": "domain",
+            "title": {"text": heat.x_title if last else "", "standoff": 2},
         }  # fmt: skip
         layout[f"yaxis{number}"] = {
             "domain": [bottom, top], "anchor": f"x{number}", "showticklabels": column == 0, "nticks": 4, "ticks": "",

@@ -1,9 +1,9 @@
 """All tables of a comparison."""
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
-from ordinate.core.config import write_value
 from ordinate.report.chart import file_names
 from ordinate.report.table import Column, Table, Value, jsonable
 from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
@@ -201,6 +201,7 @@ def sweep(comparison: Comparison) -> Table:
     outside = list(dict.fromkeys(name for s in comparison.sweeps for point in s.points for name in point.outside))
     columns = (
         TASK, ENCODING, Column("rate", "learning rate", "g"), Column("score", "validation score", SCORE),
+        Column("error", "standard error", ".4f"),
         Column("loss", "validation loss", ".4f"), Column("tied", "tied"), Column("chosen", "chosen"),
         Column("at_edge", "at the edge"), *(Column(name, name, SCORE) for name in outside),
     )  # fmt: skip
@@ -210,7 +211,8 @@ def sweep(comparison: Comparison) -> Table:
             chosen = point.rate == s.chosen
             marks = (point.rate in s.tied, chosen, chosen and s.at_edge)
             rest = (point.outside.get(name) for name in outside)
-            rows.append((s.task, s.encoding, point.rate, point.score, point.loss, *marks, *rest))
+            error = None if point.score is None else point.error
+            rows.append((s.task, s.encoding, point.rate, point.score, error, point.loss, *marks, *rest))
     note = "One pilot seed, never reported. Out of distribution is shown and was not used to choose."
     return Table("sweep", "Learning rates tried", columns, tuple(rows), note=note)
 
@@ -229,7 +231,7 @@ def _flat(values: dict[str, Any], before: str = "") -> Iterable[tuple[str, Value
         if isinstance(value, dict):
             yield from _flat(value, f"{before}{key}.")
         else:
-            yield f"{before}{key}", write_value(value)
+            yield f"{before}{key}", value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def runs(comparison: Comparison) -> Table:

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from ordinate.statistics.analysis import Analysis, Cell, Range, TaskAnalysis
 
+WIDE = 4  # ranges that fit beside each other
 _STYLE = {"solves": "green", "partial": "yellow", "fits": "yellow"}
 
 
@@ -18,6 +19,9 @@ def show(analysis: Analysis, console: Console) -> None:
             title.append("  preliminary", "bold magenta")
         console.print(title)
         console.print(table(task))
+        left_out = len(task.ranges) - len(_shown(task))
+        if left_out:
+            console.print(Text(f"{left_out} more ranges are in the report and in --json", "dim"))
         for number, line in enumerate(task.verdict):
             console.print(Text(line, "bold" if number == 0 else ""))
         for alarm in task.alarms:
@@ -40,16 +44,26 @@ def table(task: TaskAnalysis) -> Table:
     found.add_column("encoding", no_wrap=True)
     if task.bar is not None:
         found.add_column("fitted", justify="right", no_wrap=True)
-    for r in task.ranges:
+    ranges = _shown(task)
+    for r in ranges:
         found.add_column(_heading(r))
     for encoding in task.encodings:
         row: list[Text | str] = [encoding]
         if task.bar is not None:
             good, of = task.fits[encoding]
             row.append(f"{good}/{of}")
-        row += [_cell(next(c for c in r.cells if c.encoding == encoding)) for r in task.ranges]
+        row += [_cell(next(c for c in r.cells if c.encoding == encoding)) for r in ranges]
         found.add_row(*row)
     return found
+
+
+def _shown(task: TaskAnalysis) -> list[Range]:
+    """As many ranges as a terminal has room for: in distribution, the one that ranks the task, and the farthest."""
+    if len(task.ranges) <= WIDE:
+        return list(task.ranges)
+    last = len(task.ranges) - 1
+    inside = max((i for i, r in enumerate(task.ranges) if r.split == "id"), default=0)
+    return [task.ranges[i] for i in sorted({inside, task.headline, last})]
 
 
 def _heading(r: Range) -> str:

@@ -41,9 +41,11 @@ def render(comparison: Comparison, format: str) -> str:
         return comma_separated(results(comparison))
     if format == "json":
         return as_json(_document(comparison))
-    made = [_one(table, format) for table in tables(comparison)]
+    # A list of runs is nothing to read: it stands on the page, in json and in its own file.
+    made = [_one(table, format) for table in tables(comparison) if table.name != "runs"]
     if format == "tex":
-        return "\n".join([*(f"% {line}" for line in _words(comparison)), "", *made])
+        head = [f"made again by: {' '.join(comparison.command.split())}", *_words(comparison)]
+        return "\n".join([*(f"% {line}" for line in head), "", *made])
     words = "\n".join(f"- {markdown_text(line)}" for line in _words(comparison))
     fence = "`" * max(3, comparison.command.count("`") + 1)
     return f"# Positional encodings compared\n\n{words}\n\n{fence}\n{comparison.command}\n{fence}\n\n" + "\n".join(made)

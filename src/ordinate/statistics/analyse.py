@@ -58,6 +58,7 @@ class _Task:
         inside = [place for place in self.places if place[0] == "id"]
         self.inside = self.at[inside[-1]] if inside else None
         self.scored = self.first.bar is not None
+        self._fitted = {key for key in self.inside or () if self._passed(key)}
         self.needed = seeds_needed(len(self.encodings), alpha) if len(self.encodings) > 1 else 0
 
     def analysis(self, more: tuple[Alarm, ...]) -> TaskAnalysis:
@@ -75,9 +76,11 @@ class _Task:
 
     def fitted(self, key: Key) -> bool:
         """Whether a seed passed the gate. Without scores in distribution there is no gate to pass."""
-        if not self.scored or self.inside is None:
-            return True
-        return key in self.inside and self._word(self.inside[key], None) == "solves"
+        return not self.scored or self.inside is None or key in self._fitted
+
+    def _passed(self, key: Key) -> bool:
+        assert self.inside is not None
+        return self.scored and self._word(self.inside[key], None) == "solves"
 
     def _word(self, inside: Observation, outside: Observation | None) -> str:
         assert inside.bar is not None

@@ -51,7 +51,7 @@ class Range:
     @property
     def name(self) -> str:
         words = {"valid": "validation", "id": "in distribution", "ood": "longer", "shift": "shifted"}
-        return f"{words[self.split]}, {self.length}"
+        return f"{words[self.split]} {self.length}"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def sign_flip(differences: Sequence[float] | Num[np.ndarray, " n"]) -> float:
     return sign_flips([differences])[0]
 
 
-def sign_flips(many: Sequence[Sequence[float] | Num[np.ndarray, " n"]]) -> list[float]:
+def sign_flips(many: Sequence[Sequence[float] | Num[np.ndarray, "..."]]) -> list[float]:
     """The test for each of many; where signs have to be drawn, all share the draws."""
     found = [finite(differences, "a sign-flip test") for differences in many]
     # the test may depend neither on the order nor on who is subtracted from whom

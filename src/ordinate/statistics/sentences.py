@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from ordinate.statistics.analysis import Cell, Pair, Range, TaskAnalysis
 
+FEW = 6  # pairs that a sentence lists
+
 
 def verdict(task: TaskAnalysis, alpha: float) -> tuple[str, ...]:
     """A few sentences; the first one is the bottom line."""
@@ -22,14 +24,18 @@ def verdict(task: TaskAnalysis, alpha: float) -> tuple[str, ...]:
     shown = task.ranges[task.headline]
     bottom = _solved(task, everywhere, outside) if everywhere else _furthest(task, shown)
     lines = [bottom, *_others(task, shown, tuple(everywhere))]
+    alike: dict[str, list[Range]] = {}
     for r in outside:
         if r is not shown:
-            lines.append(f"{_Name(r)}: {_list_words(r)}.")
+            alike.setdefault(_list_words(r, figures=False), []).append(r)
+    for told, ranges in alike.items():
+        names = _spans(ranges)
+        lines.append(f"{names[0].upper()}{names[1:]}: {told if len(ranges) > 1 else _list_words(ranges[0])}.")
     return (*lines, *_evidence(task, shown, alpha))
 
 
 def _solved(task: TaskAnalysis, winners: Sequence[str], outside: Sequence[Range]) -> str:
-    where = _and([r.name for r in outside])
+    where = _spans(outside)
     seeds = len(task.seeds)
     each = f"in all {seeds} seeds" if seeds > 1 else "in its one seed"
     if len(winners) == 1:
@@ -91,7 +97,7 @@ def _others(task: TaskAnalysis, r: Range, named: Sequence[str]) -> list[str]:
     return [f"{_Name(r)}: {rest}."] if rest else []
 
 
-def _list_words(r: Range, without: Sequence[str] = ()) -> str:
+def _list_words(r: Range, without: Sequence[str] = (), *, figures: bool = True) -> str:
     groups: dict[str, list[str]] = {}
     for cell in r.cells:
         if cell.encoding in without:
@@ -100,7 +106,7 @@ def _list_words(r: Range, without: Sequence[str] = ()) -> str:
         figure = f" ({counts})" if counts else ""
         if key == "did not fit":
             figure = cell.word.removeprefix("did not fit")
-        elif key in ("partial", "fits") and cell.interval:
+        elif figures and key in ("partial", "fits") and cell.interval:
             figure = f" ({cell.interval.mean:.2f})"
         groups.setdefault(key, []).append(cell.encoding + figure)
     verbs = {"partial": "partly right: ", "fits": "right in distribution only: ", "at chance": "at chance: "}
@@ -126,8 +132,8 @@ def _evidence(task: TaskAnalysis, r: Range, alpha: float) -> list[str]:
         lines.append(f"{_Name(r)}, {better}: {_claims(claims)}.")
     open_ = [p for p in r.pairs if not p.claim and p.seeds >= needed and p.remark != "both at the floor"]
     if open_:
-        same = [f"{p.better} and {p.worse}" for p in open_]
-        lines.append(f"No evidence of a difference ({r.name}): {_and(same)}.")
+        same = _and([f"{p.better} and {p.worse}" for p in open_]) if len(open_) <= FEW else f"{len(open_)} pairs"
+        lines.append(f"No evidence of a difference ({r.name}): {same}.")
     if not lines:
         lines.append(f"The tests separate no pair at a risk of {alpha:g}.")
     return lines
@@ -143,8 +149,12 @@ def _claims(pairs: Sequence[Pair]) -> str:
         least = min(abs(p.difference.mean) for p in members if p.difference)
         p, n = max(p.corrected or 0.0 for p in members), min(pair.seeds for pair in members)
         by = f"by {'at least ' * (len(members) > 1)}{least:.3f}"
-        told.append(f"{better} over {_and([m.worse for m in members])} ({by}, p {p:.2g}, {n} seeds)")
+        told.append(f"{better} over {_and([m.worse for m in members])} ({by}, {_p(p)}, {n} seeds)")
     return "; ".join(told)
+
+
+def _p(value: float) -> str:
+    return f"p {value:.2g}" if value >= 1e-6 else "p < 1e-6"
 
 
 def _winners(r: Range) -> list[str]:
@@ -158,6 +168,18 @@ def _cell(r: Range, encoding: str) -> Cell:
 def _number(cell: Cell) -> str:
     told = [score for score in cell.scores if score is not None]
     return f"{sum(told) / len(told):.3f}" if told else "no score"
+
+
+def _spans(ranges: Sequence[Range]) -> str:
+    """`longer 64 and 128`, `longer 40 to 160, shifted 32`."""
+    splits: dict[str, list[int]] = {}
+    for r in ranges:
+        splits.setdefault(r.name.rpartition(" ")[0], []).append(r.length)
+    told = []
+    for name, lengths in splits.items():
+        several = _and([str(n) for n in lengths]) if len(lengths) < 4 else f"{lengths[0]} to {lengths[-1]}"
+        told.append(f"{name} {several}")
+    return ", ".join(told)
 
 
 def _Name(r: Range) -> str:  # noqa: N802

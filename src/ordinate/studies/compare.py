@@ -66,6 +66,8 @@ def command(study: Study, settings: Mapping[str, Any], store: str | Path) -> str
     words = ["ordinate", "compare", ",".join(study.tasks), "--encodings", ",".join(study.encodings)]
     words += ["--quick"] if study.quick else []
     words += ["--seeds", str(study.seeds)]
-    words += ["--rates", ",".join(f"{rate:g}" for rate in study.rates)] if study.rates else []
+    words += ["--rates", ",".join(map(repr, study.rates))] if study.rates else []
     words += ["--store", str(store)] if str(store) != "runs" else []
-    return shlex.join([*words, *(f"{key}={write_value(value)}" for key, value in settings.items())])
+    given = {key: value for key, value in settings.items() if key != "model"}
+    given |= {f"model.{key}": value for key, value in settings.get("model", {}).items()}
+    return shlex.join([*words, *(f"{key}={write_value(value)}" for key, value in given.items())])

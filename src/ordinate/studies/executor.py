@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from ordinate.store import Store
 from ordinate.training import Progress, RunConfig, train
@@ -25,6 +25,7 @@ class Stopped(Exception):  # noqa: N818
     """The user wanted no more runs to be started."""
 
 
+@runtime_checkable
 class Executor(Protocol):
     """Does runs, and tells of each how it goes; one that fails does not stop the others."""
 
@@ -52,7 +53,7 @@ class Plain:
             try:
                 train(config, self.store, tell)
             except Exception as error:  # kept with the run, whatever it is
-                failures[config.id] = self.store.run(config.id).error or str(error)
+                failures[config.id] = self.store.run(config.id).error or f"{type(error).__name__}: {error}"
                 watch(Event("failed", config, error=failures[config.id]))
             else:
                 watch(Event("done", config))

@@ -25,7 +25,7 @@ def _observed(state: State, arm: Arm, seed: int) -> Iterator[Observation]:
     result = state.result(state.config(arm, seed, arm.rate))
     if result is None:
         return
-    family, diverged = arm.base.make_task().family, result["status"] == "diverged"
+    family, diverged = state.task(arm.base).family, result["status"] == "diverged"
     for row in result["evaluation"]:
         yield Observation(
             task=arm.task, encoding=arm.encoding, seed=seed, split=row["split"], length=row["length"],
@@ -52,9 +52,11 @@ def _alarms(state: State, arm: Arm, seeds: int) -> Iterator[Alarm]:
             f"{arm.encoding} adds values {change / size:.0f} times as large as the token embeddings, so its result may "
             "be one of size: embedding_std sets theirs",
         )
-    broken = [state.failed[config.id] for config in configs if config.id in state.failed]
-    if broken:
-        yield Alarm("failed", f"{arm.encoding}: {len(broken)} of {seeds} runs failed: {broken[0]}")
+    pilots = [state.pilot(arm, point.rate) for point in sweep.points] if sweep else []
+    for name, members in (("learning rates", pilots), ("runs", configs)):
+        broken = [state.failed[config.id] for config in members if config.id in state.failed]
+        if broken:
+            yield Alarm("failed", f"{arm.encoding}: {len(broken)} of {len(members)} {name} failed: {broken[0]}")
 
 
 def settled(task: TaskAnalysis) -> bool:
@@ -66,7 +68,7 @@ def settled(task: TaskAnalysis) -> bool:
             continue
         # Two that have too few scores in common: fit rates tell them apart, or both fare alike in every seed.
         fit = fits.get(frozenset((pair.better, pair.worse)))
-        same = task.fits.get(pair.better) == task.fits.get(pair.worse)
+        same = fit is not None and fit.difference is not None and fit.difference.minimum == fit.difference.maximum == 0
         if fit is None or pair.seeds > 1 or not (fit.claim or same):
             return False
     return True

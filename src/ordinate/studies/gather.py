@@ -1,16 +1,17 @@
 """From a store to a comparison: everything that a report shows, read from finished runs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.place import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
 from ordinate.store.files import read_json
-from ordinate.studies.comparison import Comparison, Curve, Profile
+from ordinate.studies.comparison import Comparison, Curve, Profile, Sweep
 from ordinate.studies.findings import analysis
 from ordinate.studies.plan import PILOT
-from ordinate.studies.stages import seeds_to_report
+from ordinate.studies.stages import next_stage, seeds_to_report
 from ordinate.studies.state import Arm, State
 from ordinate.training import RunConfig
 
@@ -19,6 +20,7 @@ PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding
 
 def gather(state: State, command: str) -> Comparison:
     """A study as far as it has come."""
+    _give_up(state)
     seeds = seeds_to_report(state)
     arms = state.arms()
     reported = {(arm.task, arm.encoding): [state.config(arm, s, arm.rate) for s in range(1, seeds + 1)] for arm in arms}
@@ -30,7 +32,7 @@ def gather(state: State, command: str) -> Comparison:
         metrics={task: base.make_task().metric for task, base in first.items()},
         trained={task: (base.train_lengths[0], base.train_lengths[-1]) for task, base in first.items()},
         analysis=analysis(state, seeds),
-        sweeps=tuple(arm.sweep for arm in arms if arm.sweep),
+        sweeps=tuple(sweep for arm in arms if (sweep := _told(state, arm))),
         curves=tuple(_curve(state, arm, c) for arm in arms for c in done[arm.task, arm.encoding]),
         profiles=tuple(_profile(state, arm, configs) for arm in arms if (configs := done[arm.task, arm.encoding])),
         settings={task: _shared(base) for task, base in first.items()},
@@ -38,6 +40,18 @@ def gather(state: State, command: str) -> Comparison:
         machine=_machine(state, [c for configs in done.values() for c in configs]),
         failures=dict(state.failed),
     )
+
+
+def _give_up(state: State) -> None:
+    """A report waits for nobody: runs that failed, whoever tried them, count as failed."""
+    while missing := {c.id: run for c in next_stage(state).missing if (run := state.store.run(c.id)).state == "failed"}:
+        state.failed |= {name: run.error for name, run in missing.items()}
+
+
+def _told(state: State, arm: Arm) -> Sweep | None:
+    """The sweep without rates whose runs failed or are still to be done: a point without a score means divergence."""
+    points = [p for p in arm.sweep.points if state.result(state.pilot(arm, p.rate))] if arm.sweep else []
+    return replace(arm.sweep, points=tuple(points)) if arm.sweep and points else None
 
 
 def _all(state: State, arm: Arm, reported: Sequence[RunConfig]) -> list[RunConfig]:

@@ -32,11 +32,12 @@ class Worker:
         self.core, self.ready, self.rest = core, False, b""
         self.config: RunConfig | None = None
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process lives
-        count = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
-        command = [sys.executable, "-m", "ordinate.studies.worker", str(store.folder.absolute())]
+        more = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+        more["PYTHONPATH"] = os.pathsep.join(sys.path)  # it finds what this process finds; -P: and nothing else
+        command = [sys.executable, "-P", "-m", "ordinate.studies.worker", str(store.folder.absolute())]
         self.process = subprocess.Popen(
             command + ([] if core is None else [str(core)]), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self.errors, env=os.environ | count,
+            stderr=self.errors, env=os.environ | more,
         )  # fmt: skip
 
     def start(self, config: RunConfig) -> None:
@@ -203,16 +204,17 @@ class _Batch:
         worker.config = None
         if kind == "elsewhere":
             self.elsewhere.append(config)
+        error = ""
         if kind == "failed":
-            self.failures[config.id] = message["error"]
-        self.watch(Event(kind, config, error=message.get("error", "")))
+            error = self.failures[config.id] = self.local.store.run(config.id).error or message["error"]
+        self.watch(Event(kind, config, error=error))
 
     def _died(self, worker: Worker) -> None:
         """A worker is gone: the run goes on elsewhere, unless it has cost too many workers."""
         self.local.workers.remove(worker)
         why, config = worker.end(), worker.config
         if config is None:
-            self.early += 1
+            self.early += not worker.ready
             if self.early >= DEATHS:
                 raise InputError(f"a worker process cannot be started ({why})")
             return

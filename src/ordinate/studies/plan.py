@@ -95,6 +95,9 @@ def plan(
     )
     if len(chosen) < 2:
         raise InputError(f"one encoding alone ({chosen[0]}) is no comparison: name two, or use ordinate train")
+    for name in ("task", "encoding"):
+        if name in given:
+            raise InputError(f"{name} is no setting of a comparison: leave {name}={given[name]} out and name {name}s")
     if "seed" in given:
         raise InputError("a comparison chooses its seeds itself: leave seed out and give --seeds N")
     if quick and (rates is not None or seeds == "auto"):

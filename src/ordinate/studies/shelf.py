@@ -43,8 +43,11 @@ def find(store: Store, start: str = "") -> Kept:
     folder = store.folder / "studies" / found[-1]
     content = readable(read_json(folder / "study.json"), folder / "study.json")
     try:
-        return Kept(Study.from_dict(content), folder, str(content["command"]))
-    except (KeyError, TypeError) as error:
+        kept = Kept(Study.from_dict(content), folder, str(content["command"]))
+        if kept.study.id != folder.name:
+            raise ValueError("its content has another name")
+        return kept
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{folder / 'study.json'} is damaged ({error!r}): move it away") from error
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ordinate.core.errors import InputError
+from ordinate.core.task import Task
 from ordinate.statistics.looks import Looks
 from ordinate.statistics.looks import plan as plan_looks
 from ordinate.store import Store
@@ -38,6 +39,7 @@ class State:
     _results: dict[str, dict[str, Any]] = field(default_factory=dict)
     _hashes: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
     _configs: dict[tuple[str, str, int, float], RunConfig] = field(default_factory=dict)
+    _tasks: dict[str, Task] = field(default_factory=dict)
 
     @property
     def looks(self) -> Looks:
@@ -52,6 +54,12 @@ class State:
         if key not in self._configs:
             self._configs[key] = self.study.run(arm.base, seed, rate)
         return self._configs[key]
+
+    def task(self, config: RunConfig) -> Task:
+        """The task of a run; made once, because it is looked for among all that is installed."""
+        if config.task not in self._tasks:
+            self._tasks[config.task] = config.make_task()
+        return self._tasks[config.task]
 
     def result(self, config: RunConfig) -> dict[str, Any] | None:
         """What a run came to, read once; refused if its problems are not those that the task gives now."""
@@ -69,7 +77,7 @@ class State:
 
     def _sets(self, config: RunConfig) -> dict[tuple[str, int], str]:
         if config.task not in self._hashes:
-            sets = evaluation_sets(config, config.make_task())
+            sets = evaluation_sets(config, self.task(config))
             self._hashes[config.task] = {(s.split, s.length): s.hash for s in sets}
         return self._hashes[config.task]
 
@@ -87,7 +95,7 @@ class State:
 
     def _swept(self, bare: list[Arm]) -> list[Arm]:
         """The grid of a task grows until every encoding's best rate is interior."""
-        rates, lower = list(self.study.rates), bare[0].base.make_task().direction == "lower"
+        rates, lower = list(self.study.rates), self.task(bare[0].base).direction == "lower"
         while True:
             arms = []
             for arm in bare:

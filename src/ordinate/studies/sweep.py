@@ -25,7 +25,7 @@ def point(rate: float, result: Mapping[str, Any] | None) -> RatePoint:
     rows = result["evaluation"]
     valid = next(row for row in rows if row["split"] == "valid")
     names = {"ood": "longer", "shift": "shifted"}
-    outside = {f"{names[r['split']]}, {r['length']}": r["score"] for r in rows if r["split"] in names}
+    outside = {f"{names[r['split']]} {r['length']}": r["score"] for r in rows if r["split"] in names}
     if result["metric"] == "loss":
         error = valid["loss_error"]
     else:  # of a rate, with two more of each answer, so that it is not 0 when all are right (Agresti & Coull 1998)

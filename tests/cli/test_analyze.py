@@ -1,0 +1,137 @@
+"""`ordinate analyze` as a user meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ordinate import InputError
+from ordinate.cli import app
+from ordinate.statistics.results_file import read_results
+
+HEADER = "encoding,task,seed,length,split,score"
+
+
+def rows(seeds: int = 6, better: float = 0.99) -> list[str]:
+    return [
+        f"{encoding},copy,{seed},{length},{split},{score}"
+        for encoding, far in (("turns", better), ("table", 0.3))
+        for seed in range(seeds)
+        for length, split, score in ((8, "id", 1.0), (16, "ood", far))
+    ]
+
+
+def put(folder: Path, lines: list[str], header: str = HEADER) -> Path:
+    path = folder / "results.csv"
+    path.write_text("\n".join([header, *lines]) + "\n")
+    return path
+
+
+def limits(path: Path) -> str:
+    return "\n".join(read_results(path).limits)
+
+
+def test_a_table_and_a_verdict_without_torch(tmp_path: Path) -> None:
+    path = put(tmp_path, rows())
+    code = "import sys; from ordinate.cli import main; sys.argv = ['ordinate', 'analyze', sys.argv[1]]\n"
+    code += "try: main()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert "Use turns: it alone solves copy beyond training (longer 16), in all 6 seeds." in done.stdout
+    assert "turns over table (by 0.690, p 0.031, 6 seeds)" in " ".join(done.stdout.split())
+    assert "Limit: no column chance" in done.stdout
+
+
+def test_json_is_one_document(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["analyze", str(put(tmp_path, rows())), "--json"])
+    found = json.loads(done.stdout)
+    assert found["tasks"][0]["ranges"][1]["pairs"][0]["claim"] is True
+    assert found["tasks"][0]["ranges"][1]["cells"][0]["interval"]["mean"] == pytest.approx(0.99)
+
+
+def test_optional_columns_are_used(tmp_path: Path) -> None:
+    lines = [f"{row},0.25,1000,0.5,higher" for row in rows(better=0.26)]
+    path = put(tmp_path, lines, f"{HEADER},chance,n,bar,direction")
+    found = read_results(path)
+    assert {o.chance for o in found.observations} == {0.25} and {o.bar for o in found.observations} == {0.5}
+    assert [limit for limit in found.limits if limit.startswith("no column")] == []
+    assert "at chance" not in CliRunner().invoke(app, ["analyze", str(path)]).stdout
+
+
+def test_a_loss_is_better_when_lower(tmp_path: Path) -> None:
+    lines = [f"{row},lower" for row in rows(better=2.5)]
+    out = CliRunner().invoke(app, ["analyze", str(put(tmp_path, lines, f"{HEADER},direction"))]).stdout
+    assert "Use table: it has the best score on copy (0.300, longer 16)" in out
+
+
+@pytest.mark.parametrize(
+    ("lines", "header", "words"),
+    [
+        (rows(), HEADER.replace("seed", "run"), "lacks seed: needed are encoding, task, seed"),
+        ([], "", "lacks encoding, task, seed, length, split, score"),
+        ([], HEADER, "has no rows below its header"),
+        (["a,copy,,8,id,1"], HEADER, "line 2: seed is empty"),
+        (["a,copy,one,8,id,1"], HEADER, "line 2: seed must be a whole number, got 'one'"),
+        (["a,copy,1,8,test,1"], HEADER, "line 2: unknown split 'test'"),
+        (["a,copy,1,8,id,high"], HEADER, "line 2: score is no number: 'high'"),
+        (["a,copy,1,8,id"], HEADER, "line 2: not as many fields as the header has"),
+        (["a,copy,1,8,id,1", "a,copy,1,8,id,0.5"], HEADER, "lines 2 and 3: two scores for a on copy, seed 1, id 8"),
+        (["a,copy,1,8,id,97.5"], HEADER, "write accuracies from 0 to 1"),
+        (["a,copy,1,8,id,1,up"], f"{HEADER},direction", "direction is higher or lower, got 'up'"),
+        (["a,copy,1,8,id,1,0.9", "a,copy,2,8,id,1,0.8"], f"{HEADER},bar", "another bar or direction than above"),
+        (["a,copy,1,8,id,1,1.5"], f"{HEADER},n", "n is no count: '1.5'"),
+        (["a,copy,1,8,id,1,x"], f"{HEADER},chance", "chance is no number: 'x'"),
+        (rows(), f"{HEADER},{HEADER}", "twice"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_a_sentence(lines: list[str], header: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read_results(put(tmp_path, lines, header))
+    assert words in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_file_that_is_none(tmp_path: Path) -> None:
+    for path, words in ((tmp_path / "no.csv", "cannot read"), (tmp_path, "cannot read")):
+        with pytest.raises(InputError, match=words):
+            read_results(path)
+    (tmp_path / "picture.csv").write_bytes(b"\x89PNG\r\n\xff\xfe")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_results(tmp_path / "picture.csv")
+
+
+def test_what_can_be_gone_on_with_is_stated(tmp_path: Path) -> None:
+    assert "one encoding alone" in limits(put(tmp_path, [r for r in rows() if r.startswith("turns")]))
+    assert "rows that stand twice count once: 12 (lines 26, 27, 28, 29, 30, ...)" in limits(
+        put(tmp_path, rows() + rows()[:12])
+    )
+    assert "taken as diverged runs: 1 (line 26)" in limits(put(tmp_path, [*rows(), "table,copy,9,8,id,nan"]))
+    assert "out of range: 1 (line 26)" in limits(put(tmp_path, [*rows(), "table,copy,9,16,ood,"]))
+    assert "copy has no rows in distribution" in limits(put(tmp_path, [r for r in rows() if ",ood," in r]))
+    assert "columns that are not read: colour" in limits(
+        put(tmp_path, [f"{r},red" for r in rows()], f"{HEADER},colour")
+    )
+    unequal = CliRunner().invoke(app, ["analyze", str(put(tmp_path, rows()[:-2]))]).stdout
+    assert "unequal seeds (table 5 of 6)" in unequal
+
+
+def test_other_separators_and_a_byte_order_mark(tmp_path: Path) -> None:
+    path = put(tmp_path, [row.replace(",", ";") for row in rows()], HEADER.replace(",", ";"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(read_results(path).observations) == 24
+
+
+@pytest.mark.slow
+def test_a_million_rows(tmp_path: Path) -> None:
+    """Ten encodings, 5,000 seeds, twenty lengths."""
+    lines = [
+        f"e{encoding},copy,{seed},{8 * (1 + length)},{'ood' if length else 'id'},{1 - 0.01 * encoding * (seed % 2)}"
+        for encoding in range(10)
+        for seed in range(5_000)
+        for length in range(20)
+    ]
+    command = [sys.executable, "-m", "ordinate", "analyze", str(put(tmp_path, lines))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Learnt in more seeds: e0 over e6, e7, e8 and e9 (by at least 0.500, p < 1e-6, 5000 seeds)" in done.stdout
+    assert len(done.stdout) < 10_000
