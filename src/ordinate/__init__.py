@@ -20,7 +20,7 @@ _WHERE = {
     "encodings": "ordinate.encodings",
     "tasks": "ordinate.tasks",
     "open_store": "ordinate.store",
-    "compare": "ordinate.studies",
+    "compare": "ordinate.studies.compare",
     "report": "ordinate.report",
     "combine": "ordinate.core.combine",
     "Encoding": "ordinate.core.encoding",

@@ -10,6 +10,8 @@ from ordinate.core.config import parse_pairs, to_dict
 from ordinate.training import RunConfig, resolve
 from ordinate.training.data import TrainingData
 
+from .runs import small
+
 BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
 
 
@@ -164,3 +166,9 @@ def test_an_epoch_shows_every_sequence_once(size: int) -> None:
 def test_it_is_plain_data() -> None:
     config = to_dict(resolve(BASE | dict(dim=64)))
     assert config["model"]["dim"] == 64 and config["task"] == "k_back"
+
+
+def test_another_seed_and_rate_is_the_run_that_would_be_resolved() -> None:
+    base = small(seed=1, lr=0.01)
+    assert base.again(7, 0.003) == small(seed=7, lr=0.003) and base.again(7, 0.003).id == small(seed=7, lr=0.003).id
+    assert base.id == small(seed=1, lr=0.01).id != base.again(7, 0.003).id

@@ -31,7 +31,10 @@ def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart
             behind += [_bundle(encoding, lines, looks[encoding], joined=ranges is along)] if lines else []
         front += [_means(encoding, label, along, looks[encoding])] if along else []
         front += [_means(encoding, "" if along else label, apart, looks[encoding], shifted=True)] if apart else []
-    references = _references(task, along or apart)
+    references, levels = _references(task, along or apart), tuple[Line, ...]()
+    if len({r.length for r in (*along, *apart)}) == 1:  # a line through one point is not seen
+        levels = tuple(Line(series.y[-1] or 0.0, series.label) for series in references)
+        references = []
     low, high = comparison.trained.get(task.task, (0, 0))
     return Chart(
         name=f"{task.task} length",
@@ -39,7 +42,7 @@ def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart
         x_title="length",
         y_title=_metric(comparison, task),
         series=(*references, *behind, *front),
-        lines=_bar(task),
+        lines=(*_bar(task), *levels),
         shade=Shade(low, high, f"trained {low} to {high}" if low < high else f"trained {high}") if high else None,
         x_ticks=_few(r.length for r in task.ranges),
         y_range=_unit(task, [y for series in (*references, *behind, *front) for y in series.y]),
@@ -76,7 +79,7 @@ def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range]) -> 
         for cell in r.cells:
             if cell.interval is None:
                 missing.setdefault(f"{cell.encoding}: {cell.word or 'no score'}", []).append(r.name)
-    parts += [f"{what}, so no point at {'; '.join(where)}." for what, where in missing.items()]
+    parts += [f"{what}, so no point at {', '.join(where)}." for what, where in missing.items()]
     return " ".join(parts)
 
 

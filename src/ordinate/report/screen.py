@@ -150,7 +150,7 @@ def _heat(heat: Heat) -> dict[str, Any]:
         last = index + columns >= len(heat.panels)
         layout[f"xaxis{number}"] = {
             "domain": [left, right], "anchor": f"y{number}", "showticklabels": last, "nticks": 4, "ticks": "",
-            "tickangle": 0, "zeroline": False, "showgrid": False, "constrain": "domain",
+            "tickangle": 0, "tickfont": {"size": 9}, "zeroline": False, "showgrid": False, "constrain": "domain",
             "title": {"text": heat.x_title if last else "", "standoff": 2},
         }  # fmt: skip
         layout[f"yaxis{number}"] = {

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ordinate import encodings as all_encodings
@@ -58,7 +58,7 @@ class Study:
 
     def run(self, base: RunConfig, seed: int, rate: float) -> RunConfig:
         """One run of the study."""
-        return replace(base, seed=seed, lr=rate)
+        return base.again(seed, rate)
 
     @property
     def size(self) -> int:

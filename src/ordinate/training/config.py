@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -57,6 +58,14 @@ class RunConfig:
     def id(self) -> str:
         """The name of the run in a store."""
         return digest(self)
+
+    def again(self, seed: int, lr: float) -> "RunConfig":
+        """The same run with another seed and rate. Checked once already: ten thousand of them take a moment."""
+        made = copy(self)
+        made.__dict__.pop("id", None)
+        for name, value in (("seed", seed), ("lr", lr)):
+            object.__setattr__(made, name, value)
+        return made
 
     def make_task(self) -> Task:
         """The task with its parameters."""

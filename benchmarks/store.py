@@ -1,0 +1,62 @@
+"""A store of 10,000 finished runs: how long it takes to list it, and to report on it."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.measure import Row
+from ordinate.core.config import to_dict
+from ordinate.store import open_store
+from ordinate.studies import shelf
+from ordinate.studies.plan import Study, plan
+from ordinate.studies.state import Arm, State
+from ordinate.training import train
+
+TASKS = ("k_back", "shift_pattern", "first_last", "modular_sum", "binary_majority")
+TINY = dict(dim=8, heads=2, layers=1, steps=10, batch=4, evaluation_sequences=50)
+
+
+def fill(folder: Path, runs: int) -> Study:
+    """A study of this many runs, of which one per task and encoding is real and the others are like it."""
+    encodings = ("none", "sinusoidal", "learned(rows=200)", "rope", "alibi", "t5", "fire", "xpos", "cope", "shaw")
+    seeds = runs // (len(TASKS) * len(encodings))
+    study = plan(TASKS, encodings, seeds=seeds, settings={**TINY, "lr": 0.001})
+    store = open_store(folder)
+    shelf.keep(store, study, "ordinate compare")
+    state = State(study, store)
+    for task, encoding, base in study.bases:
+        arm = Arm(task, encoding, base, None)
+        real = train(state.config(arm, 1, base.lr), store)
+        files = {name: (real.folder / name).read_text() for name in ("env.json", "metrics.jsonl", "result.json")}
+        for seed in range(2, seeds + 1):
+            config = state.config(arm, seed, base.lr)
+            made = store.run(config.id).folder
+            made.mkdir()
+            (made / "config.json").write_text(json.dumps(to_dict(config)))
+            for name, text in files.items():
+                (made / name).write_text(text.replace(real.id, config.id))
+    return study
+
+
+def seconds(*arguments: str) -> float:
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "ordinate", *arguments], check=True, capture_output=True)
+    return time.perf_counter() - begin
+
+
+def run(rounds: int = 3) -> dict[str, list[Row]]:
+    with tempfile.TemporaryDirectory() as name:
+        fill(Path(name), 10_000)
+        listing = [seconds("status", "--store", name) for _ in range(rounds + 1)]
+        report = [seconds("report", "--store", name) for _ in range(rounds)]
+        usage = [seconds("--help") for _ in range(rounds + 2)]
+    rows = [
+        Row("ordinate --help", "seconds", min(usage), min(usage), max(usage), "<= 0.4"),
+        Row("list 10,000 runs, first time", "seconds", listing[0], listing[0], listing[0]),
+        Row("list 10,000 runs", "seconds", min(listing), min(listing), max(listing), "<= 2"),
+        Row("report on 10,000 runs", "seconds", min(report), min(report), max(report), "<= 20"),
+    ]
+    return {"A store of 10,000 finished runs (seconds, whole commands)": rows}

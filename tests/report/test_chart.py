@@ -1,0 +1,291 @@
+"""What pictures show, and that both who draw them can."""
+
+import io
+import itertools
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import plotly.graph_objects
+import pytest
+from PIL import Image
+
+from ordinate.report import paper
+from ordinate.report.chart import Chart, Heat, data, file_names, short, thin
+from ordinate.report.colours import PALETTE, styles
+from ordinate.report.figures import figures
+from ordinate.report.screen import draw
+from ordinate.statistics.analyse import analyse
+from ordinate.statistics.observation import Observation
+from ordinate.studies.comparison import Comparison, Curve
+
+from .sample import SIX, large, sample
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    return sample(maps=tmp_path_factory.mktemp("maps"), tasks=("k_back(k=3)", "markers"))
+
+
+def chart(comparison: Comparison, name: str) -> Chart:
+    found = next(figure for figure in figures(comparison) if figure.name == name)
+    assert isinstance(found, Chart)
+    return found
+
+
+def test_the_usual_encodings_have_six_colours_that_they_keep_in_any_company() -> None:
+    together = styles(SIX)
+    assert len({style.colour for style in together.values()}) == len(SIX)
+    assert len({style.marker for style in together.values()}) == len(SIX)
+    for name in SIX:
+        assert styles([name])[name] == together[name]
+    assert styles(reversed(SIX)) == together
+    assert styles([*SIX, *SIX]) == together
+
+
+def test_many_names_stay_apart() -> None:
+    many = styles(f"encoding {index}" for index in range(32))
+    assert len({(style.colour, style.dash) for style in many.values()}) == 32
+    assert len(styles(f"encoding {index}" for index in range(100))) == 100
+
+
+def test_a_colour_is_only_given_up_for_one_before_it_in_the_alphabet() -> None:
+    names = [f"name{index}" for index in range(8)]
+    together = styles(names)
+    assert len({style.colour for style in together.values()}) == 8
+    for name in names:
+        own = styles([name])[name]
+        if together[name] != own:
+            assert any(other < name and styles([other])[other].colour == own.colour for other in names)
+
+
+# How colours look to people without one kind of cone: Machado, Oliveira and Fernandes (2009), full severity.
+BLINDNESS = {
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
+}
+
+
+@pytest.mark.parametrize("kind", [None, *BLINDNESS])
+def test_colours_are_told_apart_by_everyone(kind: str | None) -> None:
+    seen = [_oklab(colour, kind) for colour in PALETTE]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 0.07
+
+
+def _oklab(colour: str, kind: str | None) -> np.ndarray:
+    values = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+    if kind:
+        linear = np.clip(np.array(BLINDNESS[kind]) @ linear, 0, 1)
+    cones = [
+        [0.41222147, 0.53633254, 0.05144599],
+        [0.2119035, 0.68069955, 0.10739696],
+        [0.08830246, 0.28171884, 0.6299787],
+    ]
+    lab = [
+        [0.21045426, 0.79361779, -0.00407205],
+        [1.9779985, -2.42859221, 0.45059371],
+        [0.0259040, 0.78277177, -0.80867577],
+    ]
+    return np.array(lab) @ np.cbrt(np.array(cones) @ linear)
+
+
+def test_names_of_files_are_safe_and_all_different() -> None:
+    names = ["a/b", "a b", "../../etc", "", "ROPE", "rope", "x" * 300, "<script>"]
+    found = file_names(names)
+    assert len(set(found.values())) == len(names)
+    assert all(name.replace("-", "").replace("_", "").replace(".", "").isalnum() for name in found.values())
+    assert not any(name.startswith(".") or "/" in name or len(name) > 90 for name in found.values())
+
+
+def test_points_are_thinned_evenly_with_both_ends() -> None:
+    assert thin(7, 10) == list(range(7))
+    chosen = thin(10_001, 500)
+    assert len(chosen) == len(set(chosen)) == 500
+    assert (chosen[0], chosen[-1]) == (0, 10_000)
+    assert max(np.diff(chosen)) - min(np.diff(chosen)) <= 1
+
+
+def test_long_names_are_shortened_in_the_middle() -> None:
+    assert short("rope") == "rope"
+    assert len(short("x" * 200)) == 40
+
+
+def test_out_of_distribution_only_seeds_that_fitted_are_drawn(comparison: Comparison) -> None:
+    drawn = chart(comparison, "k_back-k-3-length")
+    mean = {series.name: series for series in drawn.series if series.look == "mean"}
+    behind = {series.name: series for series in drawn.series if series.look == "seed"}
+    assert mean["none"].y[0] is not None
+    assert mean["none"].y[1:] == (None, None, None)
+    assert mean["none"].label == "none (0 of 5 fit)"
+    assert mean["learned"].y[2:] == (None, None)
+    assert "none: did not fit" in drawn.note
+    *_, late, later = comparison.analysis.tasks[0].ranges
+    assert f"learned: out of range, so no point at {late.name}, {later.name}." in drawn.note
+    points = {name: sum(y is not None for y in series.y) for name, series in behind.items()}
+    task = comparison.analysis.tasks[0]
+    for name in SIX:
+        cells = [cell for r in task.ranges for cell in r.cells if cell.encoding == name]
+        assert points[name] == sum(sum(cell.counted) for cell in cells)
+    assert 5 < points["alibi"] < 20
+
+
+def test_lengths_have_their_floor_their_chance_and_the_trained_range(comparison: Comparison) -> None:
+    drawn = chart(comparison, "k_back-k-3-length")
+    floor = next(series for series in drawn.series if series.name == "floor")
+    assert dict(zip(floor.x, floor.y, strict=True)) == {r.length: r.floor for r in comparison.analysis.tasks[0].ranges}
+    assert drawn.shade is not None and (drawn.shade.low, drawn.shade.high) == (8, 32)
+    assert [line.y for line in drawn.lines] == [0.95]
+
+
+def test_shifted_scores_are_rings_and_one_length_has_its_floor_as_a_level() -> None:
+    observed = [
+        Observation("t", name, seed, split, 32, score, 0.1, 0.2, 1000)
+        for name, shifted in (("a", 0.9), ("b", 0.5))
+        for seed in range(3)
+        for split, score in (("id", 1.0), ("shift", shifted + seed / 100))
+    ]
+    drawn = chart(replace(sample(), analysis=analyse(observed)), "t-length")
+    rings = {series.name: series.y[0] for series in drawn.series if series.look == "rings"}
+    assert rings == pytest.approx({"a, shifted": 0.91, "b, shifted": 0.51})
+    assert {line.label: line.y for line in drawn.lines} == {"bar 0.95": 0.95, "floor": 0.2, "chance": 0.1}
+    assert "Rings" in drawn.note and draw(drawn)["data"]
+
+
+def test_a_task_scored_by_loss_has_no_bar_and_keeps_all_seeds(comparison: Comparison) -> None:
+    drawn = chart(comparison, "markers-length")
+    assert drawn.lines == ()
+    assert drawn.y_range is None
+    assert "lower is better" in drawn.y_title
+    assert all(None not in series.y for series in drawn.series if series.look == "mean")
+
+
+def test_the_mean_of_learning_curves_ends_where_a_seed_does(comparison: Comparison) -> None:
+    first, *rest = comparison.curves
+    ended = replace(first, steps=first.steps[:4], values=(*first.values[:3], None))
+    drawn = chart(replace(comparison, curves=(ended, *rest)), "k_back-k-3-learning")
+    mean = next(series for series in drawn.series if series.look == "mean" and series.name == first.encoding)
+    same = [curve for curve in rest if (curve.task, curve.encoding) == (first.task, first.encoding)]
+    assert mean.y[0] == pytest.approx(np.mean([curve.values[0] for curve in (first, *same)]))
+    assert None not in mean.y[:3] and mean.y[3:] == (None,) * 7
+
+
+def test_many_seeds_and_long_curves_are_thinned_and_said_to_be() -> None:
+    many = large(encodings=2, seeds=40, tasks=1)
+    steps = tuple(range(5000))
+    curves = tuple(Curve(c.task, c.encoding, c.seed, steps, tuple(0.5 for _ in steps)) for c in many.curves)
+    found = {figure.name: figure for figure in figures(replace(many, curves=curves)) if isinstance(figure, Chart)}
+    learning, length = found["task_0-learning"], found["task_0-length"]
+    assert all(len(series.x) <= 500 for series in learning.series if series.look == "mean")
+    seeds = [series for series in learning.series if series.look == "seed"]
+    assert all(series.x.count(None) == 29 for series in seeds)
+    assert sum(len(series.x) for series in seeds) <= 61_000
+    assert "30 seeds" in learning.note and "30 seeds" in length.note
+
+
+def test_the_sweep_marks_what_was_chosen_and_what_tied(comparison: Comparison) -> None:
+    drawn = chart(comparison, "k_back-k-3-rates")
+    sweep = next(sweep for sweep in comparison.sweeps if sweep.task == "k_back(k=3)" and sweep.encoding == "rope")
+    series = {series.name: series for series in drawn.series}
+    assert drawn.log_x
+    assert series["rope, chosen"].x == (sweep.chosen,)
+    assert series["rope, tied"].x == sweep.tied
+    assert "edge of the grid" in drawn.note and "diverged at 0.01" in drawn.note
+
+
+def test_ranks_stand_at_their_average_and_bars_join_groups(comparison: Comparison) -> None:
+    task = comparison.analysis.tasks[0]
+    ranks = task.ranges[task.headline].ranks
+    assert ranks is not None and ranks.critical_difference is not None
+    drawn = chart(comparison, "k_back-k-3-ranks")
+    rows = {name: row for row, name in drawn.y_ticks}
+    dots = {series.name: series for series in drawn.series if series.look == "points"}
+    assert {name: series.x[0] for name, series in dots.items()} == ranks.average
+    assert all(series.y[0] == rows[name] for name, series in dots.items())
+    bars = [series for series in drawn.series if series.name == "not told apart"]
+    assert [series.y for series in bars] == [(rows[group[0]], rows[group[-1]]) for group in ranks.groups]
+    length = next(series for series in drawn.series if series.name == "critical difference")
+    assert length.x[1] - length.x[0] == pytest.approx(ranks.critical_difference)
+
+
+def test_attention_has_a_panel_for_each_layer_and_head(comparison: Comparison) -> None:
+    maps = [figure for figure in figures(comparison) if isinstance(figure, Heat)]
+    assert len(maps) == 2 * len(SIX)
+    assert [panel.title for panel in maps[0].panels][3:5] == ["L1 H4", "L2 H1"]
+    assert np.allclose(maps[0].panels[0].values.sum(axis=1), 1, atol=1e-5)
+
+
+def test_large_maps_are_pooled_and_said_to_be(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    profile = sample(maps=tmp_path).profiles[0]
+    weights = np.random.default_rng(0).random((1, 20, 600, 600), dtype=np.float32)
+    assert profile.attention is not None
+    save_file({"layer_0": weights / weights.sum(axis=-1, keepdims=True), "layer_1": weights}, profile.attention)
+    heat = next(f for f in figures(replace(sample(), profiles=(profile,))) if isinstance(f, Heat))
+    assert [panel.title for panel in heat.panels] == ["layer 1", "layer 2"]
+    assert (heat.block, heat.panels[0].values.shape) == (3, (200, 200))
+    assert np.allclose(heat.panels[0].values.sum(axis=1) * 3, 1, atol=1e-4)
+    assert "Mean over the heads" in heat.note and "3 by 3" in heat.note
+
+
+@pytest.mark.parametrize("content", [None, b"not a file of tensors"])
+def test_a_lost_or_damaged_map_is_told(tmp_path: Path, content: bytes | None) -> None:
+    profile = sample(maps=tmp_path).profiles[0]
+    assert profile.attention is not None
+    profile.attention.unlink()
+    if content:
+        profile.attention.write_bytes(content)
+    heat = next(f for f in figures(replace(sample(), profiles=(profile,))) if isinstance(f, Heat))
+    assert heat.panels == () and "cannot be read" in heat.note
+
+
+def test_plotly_takes_every_picture_and_shows_its_numbers(comparison: Comparison) -> None:
+    for figure in figures(comparison):
+        drawn = plotly.graph_objects.Figure(draw(figure))  # refuses what plotly does not know
+        assert len(drawn.data) == len(figure.panels if isinstance(figure, Heat) else figure.series)
+        if isinstance(figure, Chart):
+            for trace, series in zip(drawn.data, figure.series, strict=True):
+                shown = [y for y in trace.y if y is not None]
+                assert shown == pytest.approx([y for y in series.y if y is not None], rel=1e-5)
+
+
+def test_names_cannot_use_the_markup_that_plotly_reads() -> None:
+    drawn = str([draw(figure) for figure in figures(sample(('<a href="x">y</a>', "<b>", "&amp;")))])
+    assert "<a" not in drawn.replace("'meta': {'name': '<a", "") and "&lt;b&gt;" in drawn and "&amp;amp;" in drawn
+
+
+def test_paper_is_the_same_every_time_with_fonts_that_publishers_take(comparison: Comparison) -> None:
+    chosen = [f for f in figures(comparison) if f.name in ("k_back-k-3-rates", "k_back-k-3-attention-rope")]
+    assert len(chosen) == 2
+    for figure in chosen:
+        files = paper.save(figure)
+        assert files == paper.save(figure)
+        assert files["pdf"].startswith(b"%PDF") and b"/Type3" not in files["pdf"] and b"/FontFile2" in files["pdf"]
+        picture = Image.open(io.BytesIO(files["png"]))
+        assert picture.width == round(300 * paper.WIDTH)
+        assert len(set(picture.convert("L").getdata())) > 20
+
+
+def test_paper_takes_any_name() -> None:
+    names = ("$x$ ^ {", "_hidden", "%s \\", "x" * 90)
+    drawn = next(figure for figure in figures(sample(names)) if figure.name.endswith("length"))
+    assert paper.save(drawn)["png"]
+
+
+def test_the_data_behind_a_picture_are_its_points(comparison: Comparison) -> None:
+    drawn = chart(comparison, "k_back-k-3-length")
+    rows = data(drawn).rows
+    assert len(rows) == sum(y is not None for series in drawn.series for y in series.y)
+    rope = next(series for series in drawn.series if series.name == "rope" and series.look == "mean")
+    assert ("rope", "mean", 64, rope.y[1], rope.low[1], rope.high[1]) in rows
+
+
+def test_nothing_heavy_is_imported_before_it_is_used() -> None:
+    heavy = ["torch", "matplotlib", "plotly", "pandas"]
+    code = f"import sys, ordinate.report; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,188 @@
+"""Tables in four formats: nothing lost, nothing that a name could break, nothing bold without evidence."""
+
+import csv
+import io
+import json
+import math
+import re
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from markdown_it import MarkdownIt
+
+from ordinate.report import render
+from ordinate.report.table import Column, Table, comma_separated, csv_field, latex, markdown, plain
+from ordinate.report.tables import matrix, pairs, ranks, results, settings, summary, sweep, tables, winner
+from ordinate.statistics.analyse import analyse
+from ordinate.statistics.analysis import Analysis
+from ordinate.statistics.observation import Observation
+
+from .sample import SIX, sample
+
+NASTY = ("a|b", "x_y*z`", "<script>&amp;", "# {50%} $~^\\", '"quoted", line\nbreak', "=1+1", "[z]", "![a](b)")
+
+
+def nasty() -> Table:
+    rows = tuple((name, index / 7) for index, name in enumerate(NASTY))
+    return Table("t", "A | title_", (Column("na_me", "na|me"), Column("value", "value", ".3f")), rows)
+
+
+def test_csv_reads_back_to_the_last_digit() -> None:
+    table = results(sample(tasks=("k_back(k=3)", "markers")))
+    back = pd.read_csv(io.StringIO(comma_separated(table)), float_precision="round_trip")
+    assert list(back.columns) == [column.name for column in table.columns]
+    assert len(back) == len(table.rows) == 6 * (4 + 2)
+    for index, column in enumerate(table.columns):
+        for read, row in zip(back[column.name], table.rows, strict=True):
+            value = row[index]
+            assert pd.isna(read) if value in (None, "") else read == value, column.name
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@sum", "\t=1", " =1", "\uff1d1"])
+def test_csv_does_not_hand_formulas_to_a_spreadsheet(text: str) -> None:
+    table = Table("t", "t", (Column(text, "x"),), ((text,),))
+    head, row = csv.reader(io.StringIO(comma_separated(table)))
+    assert head == row == [f"'{text}"]
+
+
+def test_csv_leaves_numbers_alone() -> None:
+    assert [csv_field(value) for value in (-1.5, "-1.5", "+3e-4", 1e-300, True, None, "", 0.1 + 0.2)] == [
+        "-1.5", "-1.5", "+3e-4", "1e-300", "true", "", "", "0.30000000000000004",
+    ]  # fmt: skip
+
+
+def test_csv_keeps_commas_quotes_and_breaks() -> None:
+    _, *rows = csv.reader(io.StringIO(comma_separated(nasty())))
+    assert [row[0].removeprefix("'") for row in rows] == list(NASTY)
+
+
+def test_markdown_shows_every_name_as_it_is() -> None:
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(markdown(nasty()))
+    inside = False
+    cells = []
+    for token in tokens:
+        inside = inside or token.type == "td_open"
+        if token.type == "inline" and inside:
+            kinds = {child.type for child in token.children or []}
+            assert kinds <= {"text", "text_special"}, token.content
+            cells.append("".join(child.content for child in token.children or []))
+            inside = False
+    assert cells[::2] == [" ".join(name.split()) for name in NASTY]
+    assert cells[1] == "0.000"
+
+
+def test_latex_is_balanced_and_escaped() -> None:
+    text = latex(nasty())
+    body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
+    rows = body.strip().split("\n")
+    assert len(rows) == len(NASTY)
+    for row in rows:
+        assert row.endswith(r"\\")
+        rest = re.sub(r"\\[a-z]+\{\}|\\[{}$&#%_]", "", row.removesuffix(r"\\"))
+        assert rest.count("&") == 1 and not re.search(r"[\\{}$#%_^~<>|\"]", rest.removeprefix("{}"))
+    bare = re.sub(r"\\[{}]", "", text)
+    assert bare.count("{") == bare.count("}")
+    assert all(word in text for word in (r"\toprule", r"\begin{tabular}{lr}", r"\end{table}"))
+    assert "\n{}[z]" in text  # else \\ would take it for its option
+
+
+def test_json_has_no_words_that_json_does_not_know() -> None:
+    table = Table("t", "t", (Column("a", "a"),), ((math.inf,), (math.nan,), (1.5,)))
+    assert [row["a"] for row in plain(table)["rows"]] == [None, None, 1.5]
+    document = json.loads(render(sample(), "json"), parse_constant=pytest.fail)
+    assert document["tables"]["results"][0]["task"] == "k_back(k=3)"
+    assert document["tasks"][0]["alarms"] and document["command"].startswith("ordinate compare")
+
+
+def observed(scores: dict[str, list[float]]) -> Analysis:
+    return analyse(
+        [
+            Observation("t", name, seed, split, length, score, 0.1, 0.1, 1000)
+            for name, values in scores.items()
+            for seed, value in enumerate(values)
+            for split, length, score in (("id", 32, 1.0), ("ood", 64, value))
+        ]
+    )
+
+
+def test_bold_needs_a_claim_against_every_other() -> None:
+    high, low = [0.9 + index / 100 for index in range(8)], [0.5 + index / 90 for index in range(8)]
+    middle = [value - 0.01 * (-1) ** index for index, value in enumerate(high)]
+    for scores, best in (({"a": high, "b": low}, "a"), ({"a": high, "b": low, "c": middle}, None)):
+        analysis = observed(scores)
+        comparison = replace(sample(), analysis=analysis)
+        assert winner(analysis.tasks[0].ranges[1]) == best
+        table = results(comparison)
+        assert {table.rows[row][4] for row, _ in table.bold} == ({best} if best else set())
+        assert {table.columns[column].name for _, column in table.bold} == ({"mean"} if best else set())
+        for text, mark in ((latex(table), r"\textbf{0.9"), (markdown(table), "**0.9")):
+            assert text.count(mark) == (1 if best else 0)
+        short = summary(comparison, analysis.tasks[0])
+        assert len(short.bold) == (1 if best else 0)
+
+
+def test_few_seeds_or_one_encoding_make_nothing_bold() -> None:
+    assert not results(sample(seeds=5)).bold
+    assert not results(sample(("a",))).bold
+
+
+def test_a_summary_tells_words_means_and_intervals() -> None:
+    comparison = sample()
+    task = comparison.analysis.tasks[0]
+    table = summary(comparison, task)
+    rows = {row[0]: row for row in table.rows}
+    assert tuple(rows) == task.encodings
+    assert [column.title for column in table.columns[2:]] == [r.name for r in task.ranges]
+    assert rows["none"][1] == "0 of 5" and str(rows["none"][3]).startswith("did not fit (0.3")
+    assert rows["learned"][4] == "out of range"
+    assert re.fullmatch(r"partial 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", str(rows["sinusoidal"][3]))
+    assert re.fullmatch(r"solves 1\.000 \(1 seed\)", str(summary(sample(seeds=1), task).rows[0][2])) is None
+
+
+def test_results_report_nothing_of_seeds_that_did_not_fit() -> None:
+    table = results(sample())
+    names = [column.name for column in table.columns]
+    for row in (dict(zip(names, row, strict=True)) for row in table.rows):
+        if row["encoding"] == "none" and row["split"] == "ood":
+            assert (row["mean"], row["minimum"], row["n"], row["fitted"], row["of"]) == (None, None, 0, 0, 5)
+
+
+def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
+    comparison = sample(tasks=("k_back(k=3)", "markers"))
+    task = comparison.analysis.tasks[0]
+    assert len(pairs(comparison).rows) == sum(len(r.pairs) for t in comparison.analysis.tasks for r in t.ranges)
+    row = dict(zip((c.name for c in matrix(comparison).columns), matrix(comparison).rows[2], strict=True))
+    assert (row["encoding"], row["reach"], row["past"]) == ("learned", "96", "untrained")
+    assert row["word"] == "partial" and row["memory_mb"] == 48 and row["speed"] == "3, 4, never"
+    assert row["norm_ratio"] == pytest.approx(0.1 / 0.23)
+    scopes = {(row[0], row[1]) for row in ranks(comparison).rows}
+    assert scopes == {("task", "k_back(k=3)"), ("task", "markers"), ("family", "distance")}
+    head = task.ranges[task.headline].ranks
+    assert head is not None
+    letters = {row[3]: set(str(row[6])) for row in ranks(comparison).rows if row[1] == "k_back(k=3)"}
+    for group in head.groups:
+        assert set.intersection(*(letters[name] for name in group))
+    tried = sweep(comparison)
+    assert len(tried.rows) == 2 * 6 * 4
+    assert sum(row[7] is True for row in tried.rows) == 12  # one chosen each
+    assert ("betas", "[0.9, 0.95]", "[0.9, 0.95]") in settings(comparison).rows
+
+
+def test_a_comparison_without_results_still_has_a_report() -> None:
+    empty = replace(
+        sample(), analysis=Analysis((), (), 0.05), sweeps=(), curves=(), profiles=(), settings={}, runs=(), machine={},
+        failures={}, metrics={}, trained={},
+    )  # fmt: skip
+    assert tables(empty) == ()
+    for kind in ("html", "md", "csv", "tex", "json"):
+        assert render(empty, kind)
+
+
+def test_words_come_with_the_tables() -> None:
+    comparison = sample(SIX, seeds=3)
+    for kind in ("md", "tex"):
+        text = render(comparison, kind)
+        assert "preliminary: 3 seeds instead of 5" in text and "grid edge" in text
+    evil = replace(comparison, analysis=replace(comparison.analysis, limits=("one\n\\input{two}",)))
+    assert all(line.startswith("%") for line in render(evil, "tex").split("\n\n")[0].splitlines())

@@ -1,0 +1,141 @@
+"""Alarms that scores alone cannot show, and what a look takes as settled."""
+
+from typing import Any
+
+import pytest
+
+from ordinate.statistics.analysis import Analysis
+from ordinate.studies.findings import LARGE, analysis
+from ordinate.studies.plan import PILOT
+from ordinate.studies.sweep import HIGHEST, LOWEST
+from ordinate.training import RunConfig
+
+from . import made
+
+
+def found(
+    monkeypatch: pytest.MonkeyPatch, make: made.Make, failed: dict[str, str] | None = None, **options: Any
+) -> Analysis:
+    """What a study of two encodings and three seeds comes to."""
+    made.pretend(monkeypatch, make)
+    state = made.state_of(made.study(**(dict(seeds=3) | options)))
+    state.failed |= failed or {}
+    return analysis(state, 3)
+
+
+def alarms(analysed: Analysis, kind: str) -> list[str]:
+    return [alarm.text for task in analysed.tasks for alarm in task.alarms if alarm.kind == kind]
+
+
+def rope(config: RunConfig) -> bool:
+    return config.model.encoding == "rope"
+
+
+def rising(config: RunConfig) -> dict[str, Any]:
+    """The larger the rate the better, for one of the two."""
+    return made.result(config.lr**0.5 if rope(config) else 1.0)
+
+
+def test_the_best_rate_at_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert alarms(found(monkeypatch, rising), "grid edge") == [
+        f"rope: the best learning rate ({HIGHEST:g}) is the largest that was tried"
+    ]
+    falling = found(monkeypatch, lambda c: made.result(1 - c.lr**0.25 if rope(c) else 1.0))
+    assert alarms(falling, "grid edge") == [f"rope: the best learning rate ({LOWEST:g}) is the smallest that was tried"]
+    assert alarms(found(monkeypatch, lambda c: made.result(1.0)), "grid edge") == []
+    assert alarms(found(monkeypatch, rising, fixed=True), "grid edge") == []  # nothing is swept
+
+
+def test_no_rate_leads_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = found(
+        monkeypatch,
+        lambda c: made.result(status="diverged" if rope(c) and c.seed == PILOT else "finished"),
+    )
+    assert alarms(lost, "grid edge") == ["rope: no learning rate led to a score on the pilot seed"]
+
+
+def test_values_larger_than_the_embeddings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for ratio, expected in ((LARGE + 1, 1), (LARGE, 0), (0.0, 0)):
+        texts = alarms(
+            found(monkeypatch, lambda c, r=ratio: made.result(norms=(0.5, r * 0.5) if rope(c) else (0.5, 0.1))), "sizes"
+        )
+        assert len(texts) == expected
+    texts = alarms(found(monkeypatch, lambda c: made.result(norms=(0.1, 5.0) if rope(c) else (0.1, 0.0))), "sizes")
+    assert len(texts) == 1 and texts[0].startswith("rope adds values 50 times as large as the token embeddings")
+
+
+def test_failed_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = made.study(seeds=3)
+    base = next(base for _, encoding, base in asked.bases if encoding == "rope")
+    failed = {asked.run(base, PILOT, 0.003).id: "died young", asked.run(base, 2, 0.001).id: "died old"}
+    told = found(monkeypatch, lambda c: None if c.id in failed else made.result(loss=abs(c.lr - 0.001)), failed)
+    assert alarms(told, "failed") == [
+        "rope: 1 of 3 learning rates failed: died young",
+        "rope: 1 of 3 runs failed: died old",
+    ]
+    assert alarms(told, "seeds")[-1].startswith("unequal seeds (rope 2 of 3)")
+
+
+def test_training_that_showed_the_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One run is enough."""
+    told = found(monkeypatch, lambda c: made.result(seen=0.2 if rope(c) and c.seed == 2 else 0.0))
+    assert alarms(told, "overlap") == ["training showed problems of the evaluation: 20% of id 8, 20% of ood 12"]
+    assert alarms(found(monkeypatch, lambda c: made.result(seen=0.0)), "overlap") == []
+
+
+def test_runs_scored_on_different_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = found(monkeypatch, lambda c: made.result(problems="others" if rope(c) else "these"))
+    assert alarms(told, "sets") == ["not all runs were scored on the same problems: id 8, ood 12"]
+    assert alarms(found(monkeypatch, lambda c: made.result()), "sets") == []
+
+
+def test_alarms_belong_to_their_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = found(
+        monkeypatch,
+        lambda c: made.result(norms=(0.1, 5.0) if c.task == made.TASK else (0.1, 0.0)),
+        tasks=f"{made.TASK},first_last",
+    )
+    kinds = {task.task: [alarm.kind for alarm in task.alarms if alarm.kind == "sizes"] for task in told.tasks}
+    assert kinds == {made.TASK: ["sizes", "sizes"], "first_last": []}
+
+
+def test_scores_reach_the_analysis_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(config: RunConfig) -> dict[str, Any]:
+        score = 0.5 + config.seed / 100 + rope(config) / 10
+        return made.result(inside=0.96 + config.seed / 100, outside=score)
+
+    task = found(monkeypatch, make, fixed=True).tasks[0]
+    assert (task.task, task.family, task.direction, task.bar) == (made.TASK, "distance", "higher", 0.95)
+    assert [(r.split, r.length, r.chance, r.floor, r.sequences) for r in task.ranges] == [
+        ("id", 8, 0.25, 0.25, 1000), ("ood", 12, 0.25, 0.25, 1000)
+    ]  # fmt: skip
+    scores = {cell.encoding: cell.scores for cell in task.ranges[1].cells}
+    assert scores == {
+        "rope": tuple(0.5 + seed / 100 + 0.1 for seed in (1, 2, 3)),
+        "alibi": tuple(0.5 + seed / 100 for seed in (1, 2, 3)),
+    }
+
+
+def test_a_diverged_run_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = found(monkeypatch, lambda c: made.result(status="diverged" if rope(c) and c.seed == 3 else "finished"))
+    assert alarms(told, "diverged") == ["training diverged: rope (seed 3)"]
+
+
+def test_each_of_several_looks_has_its_share_of_the_risk(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(monkeypatch, lambda c: made.result(), seeds="auto", fixed=True).alpha == pytest.approx(0.05 / 3)
+    assert found(monkeypatch, lambda c: made.result(), fixed=True).alpha == 0.05
+
+
+def test_what_was_relaxed_is_in_the_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = made.study(quick=True)
+    assert found(monkeypatch, lambda c: made.result(), seeds=None, quick=True).preliminary == asked.relaxed != ()
+
+
+def test_nothing_done_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(monkeypatch, lambda c: None).tasks == ()
+
+
+def test_alarms_are_about_the_reported_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pilot run with large values at another rate is nobody's result."""
+    told = found(monkeypatch, lambda c: made.result(norms=(0.1, 5.0) if c.seed == PILOT else (0.1, 0.1)))
+    assert alarms(told, "sizes") == []

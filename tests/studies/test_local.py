@@ -1,0 +1,312 @@
+"""Runs side by side: the same as one by one, each once, whatever dies."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordinate import InputError
+from ordinate.store import Store
+from ordinate.studies.compare import carry_out, compare
+from ordinate.studies.comparison import Comparison
+from ordinate.studies.executor import Event, Executor, Plain, Stopped
+from ordinate.studies.gather import gather
+from ordinate.studies.local import DEATHS, Local
+from ordinate.studies.plan import Study
+from ordinate.studies.state import State
+from ordinate.training import RunConfig, checkpoint
+
+from . import made
+from .conftest import Stores
+from .processes import Process, alive, log, outcomes, owners, until
+
+SWEPT: dict[str, Any] = dict(seeds=2, rates=[0.003, 0.03])
+FIXED: dict[str, Any] = dict(seeds=3, fixed=True)
+LONG_RUN = dict(steps=100_000)
+
+
+def runs_of(asked: Study, seeds: int) -> list[RunConfig]:
+    """The reported runs of a study without a sweep."""
+    return [asked.run(base, seed, base.lr) for seed in range(1, seeds + 1) for _, _, base in asked.bases]
+
+
+def compared(store: Store, executor: Executor, **options: Any) -> Comparison:
+    """A small comparison, done in a store."""
+    try:
+        state = carry_out(made.study(**options), store, executor, lambda event: None)
+    finally:
+        executor.close()
+    return gather(state, "")
+
+
+def told(comparison: Comparison) -> Comparison:
+    """What a comparison says, but for time and place."""
+    return replace(
+        comparison,
+        profiles=tuple(replace(p, step_ms=0.0, attention=None) for p in comparison.profiles),
+        runs=tuple(run | {"seconds": None} for run in comparison.runs),
+        machine={},
+    )
+
+
+def report(store: Store, **options: Any) -> Comparison:
+    return told(gather(State(made.study(**options), store), ""))
+
+
+def work(store: Store, options: dict[str, Any], workers: int, note: Path | None = None) -> None:
+    """What a driver process does; `note` tells how it ended."""
+    executor = Local(store, workers)
+
+    def watch(event: Event) -> None:
+        if note:
+            note.with_suffix(".stops").write_text(str(executor.stop))
+
+    ended = "done"
+    try:
+        carry_out(made.study(**options), store, executor, watch)
+    except Stopped:
+        ended = "stopped"
+    finally:
+        executor.close()
+    if note:
+        note.write_text(ended)
+
+
+def driver(*arguments: Any) -> Any:
+    """A driver in a process group of its own, as a shell would start it."""
+
+    def begin() -> None:
+        os.setpgrp()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        work(*arguments)
+
+    process = Process(target=begin)
+    process.start()
+    return process
+
+
+@pytest.mark.slow
+def test_workers_and_the_plain_loop_agree(new_store: Stores) -> None:
+    one, two = new_store("plain"), new_store("workers")
+    expected = compared(one, Plain(one), **SWEPT)
+    found = compared(two, Local(two, 2), **SWEPT)
+    assert told(found) == told(expected) and found.analysis.tasks
+    assert outcomes(two) == outcomes(one)
+    for run in two.runs():
+        assert log(run).count("started") == log(run).count("finished") == 1 and "continued" not in log(run)
+        assert not (run.folder / "claim").exists()
+
+
+@pytest.mark.usefixtures("forked")
+def test_every_run_is_told_of(store: Store) -> None:
+    events: list[Event] = []
+    executor = Local(store, 2)
+    carry_out(made.study(**FIXED), store, executor, events.append)
+    executor.close()
+    for config in runs_of(made.study(**FIXED), 3):
+        kinds = [event.kind for event in events if event.config == config]
+        assert kinds[0] == "started" and kinds[-1] == "done" and set(kinds[1:-1]) == {"progress"}
+        steps = [event.progress.step for event in events if event.config == config and event.progress]
+        assert steps == sorted(steps) and steps[-1] == config.steps
+
+
+@pytest.mark.usefixtures("forked")
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) -> None:
+    asked = made.study(**FIXED)
+    bad = store.run(runs_of(asked, 3)[2].id)
+    bad.folder.mkdir(parents=True)
+    (bad.folder / checkpoint.NAME).write_bytes(b"nonsense")
+    settings = made.SETTINGS | {"lr": 0.01}
+    first = compare(made.TASK, "rope,alibi", seeds=3, store=store.folder, workers=workers, **settings)
+    assert list(first.failures) == [bad.id] and "is no checkpoint of this program" in first.failures[bad.id]
+    assert bad.state == "failed" and "Traceback" in (bad.folder / "error.txt").read_text()
+    assert [alarm.text for task in first.analysis.tasks for alarm in task.alarms if alarm.kind == "failed"] == [
+        f"rope: 1 of 3 runs failed: {bad.error}"
+    ]
+    assert {run["state"] for run in first.runs if run["run"] != bad.id} == {"finished"}
+    assert next(run for run in first.runs if run["run"] == bad.id)["state"] == "failed"
+    # Whoever looks at the store later finds the same.
+    assert told(gather(State(asked, store), first.command)) == told(first)
+
+    (bad.folder / checkpoint.NAME).unlink()
+    second = compare(made.TASK, "rope,alibi", seeds=3, store=store.folder, workers=workers, **settings)
+    assert second.failures == {} and {run["state"] for run in second.runs} == {"finished"}
+    assert not (bad.folder / "error.txt").exists()
+    assert all(log(store.run(config.id)).count("started") == 1 for config in runs_of(asked, 3) if config.id != bad.id)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("forked")
+def test_killed_twenty_times(new_store: Stores) -> None:
+    """Workers and drivers, at random moments: nothing is lost, and nothing is done twice but what was cut off."""
+    whole = new_store("whole")
+    expected = told(compared(whole, Plain(whole), **SWEPT))
+    results, moments = outcomes(whole), random.Random(7)
+    kills, number = 0, 0
+    while kills < 20:
+        number += 1
+        store, cut, ended = new_store(str(number)), 0, None
+        while ended != 0:
+            process = driver(store, SWEPT, 2)
+            for _ in range(moments.randint(0, DEATHS - 1)):  # one more at the same run, and that counts as failed
+                process.join(moments.uniform(0, 0.6))
+                victims = owners(store)
+                if victims and process.is_alive():
+                    os.kill(moments.choice(victims), signal.SIGKILL)
+                    kills, cut = kills + 1, cut + 1
+            if kills < 20:
+                process.join(moments.uniform(0, 2.0))
+                process.kill()
+            process.join()
+            ended = process.exitcode
+            assert ended in (0, -signal.SIGKILL)
+            if ended:
+                kills, cut = kills + 1, cut + 2  # its workers go with it
+        assert report(store, **SWEPT) == expected
+        assert outcomes(store) == results
+        begun = Counter(word for run in store.runs() for word in log(run).split())
+        assert begun["started:"] + begun["continued"] <= len(results) + cut
+        assert all(log(run).count("finished") <= 1 for run in store.runs())
+
+
+@pytest.mark.usefixtures("forked")
+def test_two_drivers_share_a_store(store: Store) -> None:
+    both = [driver(store, FIXED, 2) for _ in range(2)]
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, 0]
+    assert len(store.runs()) == 6
+    for run in store.runs():
+        assert log(run).count("started") == log(run).count("finished") == 1 and "continued" not in log(run)
+
+
+@pytest.mark.usefixtures("forked")
+def test_a_run_that_kills_its_workers_fails_alone(store: Store) -> None:
+    configs = runs_of(made.study(**FIXED), 3)
+    executor, events = Local(store, 2), []
+
+    def watch(event: Event) -> None:
+        events.append(event)
+        if event.kind == "started" and event.config == configs[1]:
+            next(w for w in executor.workers if w.config == configs[1]).process.kill()
+
+    failures = executor.run(configs, watch)
+    executor.close()
+    assert failures == {configs[1].id: f"its process died {DEATHS} times (signal 9)"}
+    assert sum(event.kind == "started" and event.config == configs[1] for event in events) == DEATHS
+    assert [event.config for event in events if event.kind == "failed"] == [configs[1]]
+    for config in configs:
+        assert store.run(config.id).done == (config != configs[1])
+
+
+@pytest.mark.usefixtures("forked")
+def test_workers_that_die_while_idle_are_replaced(store: Store) -> None:
+    one, two = runs_of(made.study(**FIXED), 1)
+    executor = Local(store, DEATHS + 1)
+    executor.prepare()
+    assert executor.run([one], lambda event: None) == {}
+    for worker in executor.workers:
+        worker.process.kill()
+    assert executor.run([two], lambda event: None) == {}
+    assert store.run(one.id).done and store.run(two.id).done
+    executor.close()
+    assert executor.workers == []
+
+
+def test_workers_that_cannot_start_are_told_of(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = shutil.which("false")
+    assert program
+    monkeypatch.setattr(sys, "executable", program)
+    executor = Local(store, 1)
+    with pytest.raises(InputError, match=r"a worker process cannot be started \(exit code 1\)"):
+        executor.run(runs_of(made.study(**FIXED), 1), lambda event: None)
+    assert executor.workers == []
+
+
+def test_there_is_no_comparison_without_workers(store: Store) -> None:
+    with pytest.raises(InputError, match="workers must be at least 1, got -1"):
+        Local(store, -1)
+
+
+@pytest.mark.usefixtures("forked")
+def test_one_interrupt_lets_running_runs_finish(store: Store, tmp_path: Path) -> None:
+    process = driver(store, FIXED | dict(seeds=8), 2, tmp_path / "note")
+    until(lambda: owners(store))
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
+    process.join()
+    assert process.exitcode == 0 and (tmp_path / "note").read_text() == "stopped"
+    states = [run.state for run in store.runs()]
+    assert set(states) == {"done"} and len(states) < 16
+    assert all(log(run).count("started") == 1 and "continued" not in log(run) for run in store.runs())
+
+
+@pytest.mark.usefixtures("forked")
+def test_two_interrupts_end_running_runs(store: Store, tmp_path: Path) -> None:
+    process = driver(store, FIXED | dict(settings=LONG_RUN), 2, tmp_path / "note")
+    pids = until(lambda: owners(store))
+    for count in ("1", "2"):
+        os.killpg(process.pid, signal.SIGINT)
+        if count == "1":  # two that come at the same moment would be one
+            until(lambda: (tmp_path / "note.stops").exists() and (tmp_path / "note.stops").read_text() == "1")
+    process.join()
+    assert process.exitcode == 0 and (tmp_path / "note").read_text() == "stopped"
+    assert not any(alive(pid) for pid in pids)
+    assert {run.state for run in store.runs()} == {"interrupted"}
+
+
+@pytest.mark.slow
+def test_workers_do_not_outlive_their_driver(store: Store) -> None:
+    process = driver(store, FIXED | dict(settings=LONG_RUN), 1)
+    (pid,) = until(lambda: owners(store))
+    process.kill()
+    process.join()
+    until(lambda: not alive(pid), "the worker goes on without its driver")
+    assert {run.state for run in store.runs()} == {"interrupted"}
+
+
+@pytest.mark.slow
+def test_another_thread_may_compare(store: Store) -> None:
+    found: list[Comparison] = []
+    settings = made.SETTINGS | {"lr": 0.01}
+
+    def target() -> None:
+        found.append(compare(made.TASK, "rope,alibi", seeds=1, store=store.folder, workers=1, **settings))
+
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    assert {run["state"] for run in found[0].runs} == {"finished"} and found[0].failures == {}
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+SCRIPT = """
+import ordinate
+print("once")
+found = ordinate.compare({task!r}, "rope,alibi", seeds=1, store="runs", workers=1, **{settings!r})
+print(len(found.runs), found.failures)
+"""
+
+
+@pytest.mark.slow
+def test_a_script_needs_no_guard(store: Store, tmp_path: Path) -> None:
+    """Nor does it matter what else lies where it is started."""
+    script, place = tmp_path / "scripts" / "script.py", tmp_path / "place"
+    script.parent.mkdir()
+    place.mkdir()
+    script.write_text(SCRIPT.format(task=made.TASK, settings=made.SETTINGS | {"lr": 0.01}))
+    store.folder.rename(place / "runs")
+    for name in ("random.py", "json.py", "torch.py", "ordinate.py"):
+        (place / name).write_text("raise SystemExit('not meant to be imported')\n")
+    done = subprocess.run([sys.executable, script], cwd=place, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "once\n2 {}\n", "")

@@ -1,0 +1,175 @@
+"""What a comparison consists of, from what was asked for."""
+
+import inspect
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ordinate import InputError
+from ordinate.statistics.looks import MOST
+from ordinate.studies import plan as planning
+from ordinate.studies.plan import PILOT, QUICK_SEEDS, RATES, SEEDS, Study, plan
+
+from . import made
+
+
+def test_names_are_canonical() -> None:
+    asked = made.study("rope( base = 10000 ), learned( rows=64 )", tasks="k_back( vocabulary = 4, k=1 )")
+    assert asked.tasks == (made.TASK,)
+    assert asked.encodings == ("rope", "learned(rows=64)")
+    assert asked == made.study(["rope", "learned(rows=64)"])
+
+
+def test_commas_in_brackets_separate_nothing() -> None:
+    asked = made.study("t5(buckets=16,farthest=64),rope", tasks="k_back(k=1,vocabulary=4),k_back(k=2,vocabulary=4)")
+    assert asked.encodings == ("t5(buckets=16,farthest=64)", "rope")
+    assert asked.tasks == ("k_back(k=1,vocabulary=4)", "k_back(k=2,vocabulary=4)")
+    assert [(task, encoding) for task, encoding, _ in asked.bases] == [
+        (task, encoding) for task in asked.tasks for encoding in asked.encodings
+    ]
+
+
+def test_compared_configurations_differ_in_the_encoding_alone() -> None:
+    asked = made.study(made.SIX)
+    shared = {replace(base, model=replace(base.model, encoding="none")) for _, _, base in asked.bases}
+    assert len(shared) == 1
+    assert [base.model.encoding for _, _, base in asked.bases] == list(made.SIX)
+
+
+def test_without_names_the_usual_encodings_are_compared() -> None:
+    asked = plan("k_back")
+    assert {"none", "rope", "alibi"} <= set(asked.encodings)
+    assert (asked.seeds, asked.rates, asked.quick) == (SEEDS, RATES, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (dict(settings={"seed": 3}), "chooses its seeds itself"),
+        (dict(settings={"dimm": 3}), "unknown key dimm: did you mean dim"),
+        (dict(settings={"task": "k_back"}), "task is no setting of a comparison"),
+        (dict(settings={"encoding": "rope"}), "encoding is no setting of a comparison"),
+        (dict(settings={"model": {"encoding": "rope"}}), "encoding was given twice"),
+        (dict(encodings="rope"), "one encoding alone .rope. is no comparison"),
+        (dict(encodings=[]), "no encoding was named"),
+        (dict(encodings=" , "), "no encoding was named"),
+        (dict(encodings="rope,nope"), "nope"),
+        (dict(encodings="rope,rope(base=10000)"), "encoding rope was named twice"),
+        (dict(tasks=""), "no task was named"),
+        (dict(tasks=f"{made.TASK},k_back(vocabulary=4,k=1)"), "was named twice"),
+        (dict(tasks="k_bakc"), "did you mean k_back"),
+        (dict(quick=True, rates=[0.001]), "--quick has no sweep"),
+        (dict(quick=True, seeds="auto"), "--quick has no sweep"),
+        (dict(rates=[0.001], settings={"lr": 0.01}), "give one of them"),
+        (dict(rates=[]), "no learning rate was named"),
+        (dict(rates=[True]), "a learning rate is a number above 0"),
+        (dict(rates=[0.0]), "a learning rate is a number above 0"),
+        (dict(rates=[float("nan")]), "a learning rate is a number above 0"),
+        (dict(rates=[float("inf")]), "a learning rate is a number above 0"),
+        (dict(seeds=0), "at least 1, got 0"),
+        (dict(seeds=True), "at least 1, got True"),
+    ],
+)
+def test_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        made.study(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (dict(rates=["0.001"]), "a learning rate is a number above 0, got '0.001'"),
+        (dict(rates=[None]), "a learning rate is a number above 0, got None"),
+        (dict(seeds=2.0), "at least 1, got 2.0"),
+        (dict(seeds="five"), "must be auto or a whole number of at least 1, got 'five'"),
+    ],
+)
+def test_values_of_another_kind_are_refused(
+    options: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a user meets it, for whom types are not checked."""
+    monkeypatch.setattr(planning, "_grid", inspect.unwrap(planning._grid))
+    with pytest.raises(InputError, match=words):
+        inspect.unwrap(plan)("k_back", "rope,alibi", **options)
+
+
+def test_a_run_that_cannot_be_is_refused_before_the_first() -> None:
+    with pytest.raises(InputError, match="even"):
+        made.study("alibi,rope", settings=dict(dim=6, heads=2))
+
+
+def test_a_fixed_learning_rate_is_not_swept() -> None:
+    asked = made.study(settings={"lr": 0.02})
+    assert asked.rates == () and {base.lr for _, _, base in asked.bases} == {0.02}
+    assert made.study(quick=True).rates == ()
+
+
+def test_rates_are_sorted_and_each_is_there_once() -> None:
+    assert made.study(rates=[0.01, 1e-3, 0.01]).rates == (0.001, 0.01)
+
+
+ASKED: tuple[dict[str, Any], ...] = (
+    dict(),
+    dict(seeds=6),
+    dict(seeds="auto"),
+    dict(rates=[0.001]),
+    dict(rates=[0.001, 0.0012345678901234567]),
+    dict(quick=True),
+    dict(quick=True, seeds=5),
+    dict(fixed=True),
+    dict(encodings="alibi,rope"),
+    dict(encodings="rope,alibi,t5(buckets=16,farthest=64)"),
+    dict(tasks=f"{made.TASK},first_last"),
+    dict(settings=dict(betas=(0.9, 0.99), stop_when_solved=True)),
+    dict(settings=dict(coverage="randomized", position_limit=30)),
+)
+
+
+def test_any_other_content_has_another_id() -> None:
+    assert len({made.study(**options).id for options in ASKED}) == len(ASKED)
+    whole = made.study()
+    changed = [replace(whole, seeds=4), replace(whole, rates=()), replace(whole, quick=True)]
+    changed += [replace(whole, bases=whole.bases[::-1])]
+    task, encoding, base = whole.bases[0]
+    for other in ((f"{task} ", encoding, base), (task, "fire", base), (task, encoding, replace(base, steps=21))):
+        changed.append(replace(whole, bases=(other, *whole.bases[1:])))
+    assert len({whole.id, *(asked.id for asked in changed)}) == 1 + len(changed)
+
+
+@pytest.mark.parametrize("options", ASKED, ids=repr)
+def test_written_and_read_it_is_the_same(options: dict[str, Any]) -> None:
+    asked = made.study(**options)
+    again = Study.from_dict(json.loads(json.dumps(asked.as_dict())))
+    assert again == asked and again.id == asked.id
+    for (_, _, one), (_, _, two) in zip(asked.bases, again.bases, strict=True):
+        assert asked.run(one, 3, 0.01).id == again.run(two, 3, 0.01).id
+
+
+@given(st.integers(0, 100), st.floats(1e-6, 1.0))
+def test_a_run_has_the_seed_and_the_rate_that_it_was_given(seed: int, rate: float) -> None:
+    asked = made.study()
+    base = asked.bases[0][2]
+    run = asked.run(base, seed, rate)
+    assert (run.seed, run.lr) == (seed, rate)
+    assert replace(run, seed=PILOT, lr=base.lr) == base
+
+
+def test_what_was_relaxed_is_named() -> None:
+    assert made.study().relaxed == made.study(seeds="auto").relaxed == made.study(seeds=SEEDS).relaxed == ()
+    assert made.study(seeds=4).relaxed == ("4 seeds where 5 are the rule",)
+    assert made.study(seeds=1).relaxed == ("1 seed where 5 are the rule",)
+    rate = "one learning rate (0.02) for all encodings, not tuned"
+    assert made.study(settings={"lr": 0.02}).relaxed == (rate,)
+    assert made.study(quick=True, settings={"lr": 0.02}).relaxed == (rate, f"{QUICK_SEEDS} seeds where 5 are the rule")
+    assert made.study(quick=True, seeds=5, settings={"lr": 0.02}).relaxed == (rate,)
+
+
+def test_size() -> None:
+    assert made.study().size == 2 * (SEEDS + len(RATES))
+    assert made.study(tasks=f"{made.TASK},first_last", seeds=7, rates=[0.001]).size == 4 * 8
+    assert made.study(seeds="auto", fixed=True).size == 2 * MOST
+    assert made.study(quick=True).size == 2 * QUICK_SEEDS

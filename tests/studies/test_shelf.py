@@ -1,0 +1,122 @@
+"""What was asked for is found again, or its loss is told in one sentence."""
+
+import json
+import os
+import shutil
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordinate import InputError
+from ordinate.store import Store
+from ordinate.store.run import SCHEMA
+from ordinate.studies import shelf
+
+from . import made
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Store:
+    """A store with three studies, the last of which was asked for first."""
+    store = Store(tmp_path / "runs")
+    for age, seeds in enumerate((1, 2, 3)):
+        kept = shelf.keep(store, made.study(seeds=seeds, fixed=True), f"the one with {seeds}")
+        when = 1_000_000 - age
+        os.utime(kept.folder / "study.json", (when, when))
+    return store
+
+
+def test_kept_and_found(tmp_path: Path) -> None:
+    store, asked = Store(tmp_path), made.study(seeds="auto")
+    kept = shelf.keep(store, asked, "ordinate compare something")
+    assert kept.folder == tmp_path / "studies" / asked.id
+    found = shelf.find(store, asked.id)
+    assert found == kept and found.study.id == asked.id and found.command == "ordinate compare something"
+
+
+def test_the_latest_is_the_one_asked_for_last(full: Store) -> None:
+    assert shelf.find(full).command == "the one with 1"
+    shelf.keep(full, made.study(seeds=3, fixed=True), "asked again")
+    assert shelf.find(full).command == "asked again"
+    assert len(shelf.names(full)) == 3
+
+
+def test_found_by_its_first_digits(full: Store) -> None:
+    for name in shelf.names(full):
+        start = next(
+            name[:n] for n in range(1, 13) if sum(other.startswith(name[:n]) for other in shelf.names(full)) == 1
+        )
+        assert shelf.find(full, start).study.id == name
+
+
+def test_ambiguous_digits_are_refused(full: Store) -> None:
+    name = shelf.names(full)[0]
+    other = full.folder / "studies" / (name[:6] + "000000")
+    shutil.copytree(full.folder / "studies" / name, other)
+    with pytest.raises(InputError, match=f"2 studies start with '{name[:3]}': give more digits"):
+        shelf.find(full, name[:3])
+    assert shelf.find(full, name).study.id == name
+
+
+def test_none_yet(tmp_path: Path) -> None:
+    for store in (Store(tmp_path / "nowhere"), Store(tmp_path)):
+        with pytest.raises(InputError, match=r"no study in .* yet: start one"):
+            shelf.find(store)
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "0123456789ab").mkdir()  # without its document
+    with pytest.raises(InputError, match="no study"):
+        shelf.find(Store(tmp_path), "0123456789ab")
+
+
+@pytest.mark.parametrize("start", ["../x", "..", "/", "x/../", "*", "zzz", "\0"])
+def test_what_is_no_name_is_not_found(start: str, full: Store) -> None:
+    outside = full.folder / "x"
+    outside.mkdir()
+    shutil.copy(shelf.find(full).folder / "study.json", outside)
+    with pytest.raises(InputError, match="no study"):
+        shelf.find(full, start)
+
+
+def test_a_newer_program_wrote_it(full: Store) -> None:
+    path = shelf.find(full).folder / "study.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": SCHEMA + 1}))
+    with pytest.raises(InputError, match=r"written by a newer ordinate \(schema \d+, this one reads \d+\): update$"):
+        shelf.find(full)
+
+
+def test_cut_short(full: Store) -> None:
+    path = shelf.find(full).folder / "study.json"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InputError, match=r"study.json is damaged \(not JSON\)"):
+        shelf.find(full)
+
+
+def places(content: Any) -> list[tuple[Any, ...]]:
+    """The paths to all parts of a document."""
+    inner = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    return [()] + [(key, *rest) for key, value in inner for rest in places(value)]
+
+
+def test_any_damage_is_told(full: Store) -> None:
+    """Whatever part of the document has another value: it is refused and its file named, unless it means the same."""
+    kept = shelf.find(full)
+    path = kept.folder / "study.json"
+    whole, values = path.read_text(), cycle([None, 7, -1.5, "word", [], {}, ["word"], {"a": 1}])
+    told = 0
+    for place in places(json.loads(whole)):
+        if place[:2] == ("bases", 1):  # as the first
+            continue
+        content: Any = {"root": json.loads(whole)}
+        at, last = content, "root"
+        for key in place:
+            at, last = at[last], key
+        at[last] = next(values)
+        path.write_text(json.dumps(content["root"]))
+        try:
+            assert shelf.find(full, kept.study.id).study == kept.study
+        except InputError as error:
+            assert "study.json is damaged" in str(error) or "newer ordinate" in str(error)
+            told += 1
+    assert told > 50

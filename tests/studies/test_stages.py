@@ -1,0 +1,263 @@
+"""Learning rates first, then seeds; with planned looks, a study stops when it is settled and not before."""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ordinate.statistics.looks import MOST
+from ordinate.statistics.looks import plan as plan_looks
+from ordinate.store import Store
+from ordinate.studies.compare import carry_out
+from ordinate.studies.findings import analysis
+from ordinate.studies.plan import PILOT, RATES, Study
+from ordinate.studies.stages import Stage, next_stage, seeds_to_report
+from ordinate.studies.state import State
+from ordinate.training import RunConfig
+
+from . import made
+
+Result = dict[str, Any]
+
+
+def carried_out(
+    monkeypatch: pytest.MonkeyPatch,
+    asked: Study,
+    make: made.Make,
+    fails: Callable[[RunConfig], bool] = lambda config: False,
+) -> tuple[State, made.Pretend, list[Stage]]:
+    """A study done by an executor that makes its results up."""
+    executor, stages = made.Pretend(make, fails), list[Stage]()
+    made.pretend(monkeypatch, executor.result)
+    state = carry_out(
+        asked, Store(Path("nowhere")), executor, lambda e: None, lambda state, stage: stages.append(stage)
+    )
+    return state, executor, stages
+
+
+def peak(config: RunConfig) -> Result:
+    """Rope is best at a rate that is not in the first grid."""
+    best = 0.01 if config.model.encoding == "rope" else 0.001
+    return made.result(1 - abs(np.log(config.lr / best)) / 20, loss=1.0)
+
+
+def test_learning_rates_come_first_then_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, executor, stages = carried_out(monkeypatch, made.study(seeds=4), peak)
+    assert [stage.name for stage in stages] == ["learning rates"] * 3 + ["seeds 1 to 4"]
+    assert [sorted({c.lr for c in batch}) for batch in executor.batches[:3]] == [sorted(RATES), [0.01], [0.03]]
+    assert all(c.seed == PILOT for batch in executor.batches[:3] for c in batch)
+    assert [(c.seed, c.model.encoding, c.lr) for c in executor.batches[3]] == [
+        (seed, encoding, rate) for seed in (1, 2, 3, 4) for encoding, rate in (("rope", 0.01), ("alibi", 0.001))
+    ]
+    last = next_stage(state)
+    assert last.name == "done" and not last.missing
+    assert {c.id for c in last.runs} == executor.done.keys() and len(last.runs) == len(executor.done)
+    assert seeds_to_report(state) == 4
+
+
+def test_a_stage_lists_all_runs_up_to_it_and_those_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = {0.0003, 0.001}
+    made.pretend(monkeypatch, lambda c: made.result(0.5) if c.lr in done and c.seed == PILOT else None)
+    state = made.state_of(made.study(seeds=3))
+    stage = next_stage(state)
+    assert stage.name == "learning rates" and len(stage.runs) == 6 and {c.lr for c in stage.missing} == {0.003}
+    done.add(0.003)
+    stage = next_stage(state)
+    assert stage.name == "seeds 1 to 3" and len(stage.runs) == 6 + 6 and len(stage.missing) == 6
+
+
+def test_without_a_sweep_there_are_only_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, executor, stages = carried_out(monkeypatch, made.study(quick=True), peak)
+    assert [stage.name for stage in stages] == ["seeds 1 to 3"]
+    assert {c.lr for c in executor.batches[0]} == {0.001} and len(executor.done) == 6
+
+
+def test_failed_runs_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in the sweep, nor among the seeds; the others go on without them."""
+
+    def fails(config: RunConfig) -> bool:
+        return config.model.encoding == "rope" and ((config.seed, config.lr) == (PILOT, 0.003) or config.seed == 2)
+
+    state, _, stages = carried_out(monkeypatch, made.study(seeds=3), lambda c: made.result(0.5, loss=c.lr), fails)
+    assert [stage.name for stage in stages] == ["learning rates", "seeds 1 to 3"]
+    assert set(state.failed.values()) == {"out of luck"} and len(state.failed) == 2
+    assert next_stage(state).name == "done" and seeds_to_report(state) == 3
+    found = analysis(state, 3).tasks[0]
+    cells = {cell.encoding: cell.seeds for cell in found.ranges[0].cells}
+    assert cells == {"rope": (1, 3), "alibi": (1, 2, 3)}
+
+
+def test_a_study_may_fail_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    for asked in (made.study(), made.study(seeds="auto")):
+        state, executor, _ = carried_out(monkeypatch, asked, peak, lambda config: True)
+        assert not executor.done and next_stage(state).name == "done"
+        assert analysis(state, seeds_to_report(state)).tasks == ()
+
+
+# Planned looks.
+
+THREE = "rope,alibi,none"
+SIZES = plan_looks(3).sizes
+
+
+@cache
+def undecided() -> State:
+    """A study of three with planned looks. It holds its configurations, which take longer to make than statistics."""
+    return made.state_of(made.study(THREE, seeds="auto", fixed=True))
+
+
+def until_it_stops(monkeypatch: pytest.MonkeyPatch, make: made.Make) -> int:
+    """How many seeds a study takes; nothing is told of a run before it is asked for."""
+    state, done = undecided(), set[str]()
+    made.pretend(monkeypatch, lambda config: make(config) if config.id in done else None)
+    while missing := next_stage(state).missing:
+        assert seeds_to_report(state) == max(config.seed for config in missing)
+        done |= {config.id for config in missing}
+    seeds = seeds_to_report(state)
+    assert len(done) == 3 * seeds  # it reports where it stopped, and all that it has
+    return seeds
+
+
+def scored(levels: dict[str, float], spread: float, luck: int = 0) -> made.Make:
+    """All learn the task; beyond training each has its level, and seeds differ."""
+
+    def make(config: RunConfig) -> Result:
+        encoding = str(config.model.encoding)
+        draw = np.random.default_rng([luck, config.seed, *encoding.encode()]).normal()
+        return made.result(outside=float(np.clip(levels[encoding] + spread * draw, 0, 1)))
+
+    return make
+
+
+def test_a_clear_difference_settles_at_the_first_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert until_it_stops(monkeypatch, scored(dict(rope=0.9, alibi=0.7, none=0.5), 0.01)) == SIZES[0]
+    found = analysis(undecided(), SIZES[0]).tasks[0]
+    assert all(pair.claim for pair in found.ranges[found.headline].pairs)
+
+
+def test_no_difference_settles_at_the_first_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert until_it_stops(monkeypatch, scored(dict(rope=0.9, alibi=0.9, none=0.9), 0.001)) == SIZES[0]
+    found = analysis(undecided(), SIZES[0]).tasks[0]
+    assert not any(pair.claim for pair in found.ranges[found.headline].pairs)
+
+
+def test_what_is_open_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A difference too small for a few seeds and too large for none."""
+    assert until_it_stops(monkeypatch, scored(dict(rope=0.8, alibi=0.8, none=0.8), 0.2)) == MOST
+    stops = {until_it_stops(monkeypatch, scored(dict(rope=0.9, alibi=0.85, none=0.5), 0.03, luck)) for luck in range(6)}
+    assert stops > {SIZES[0]}
+
+
+def test_one_open_pair_or_task_keeps_all_going(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert until_it_stops(monkeypatch, scored(dict(rope=0.9, alibi=0.895, none=0.5), 0.05)) == MOST
+    state = made.state_of(made.study("rope,alibi", tasks=f"{made.TASK},first_last", seeds="auto", fixed=True))
+    clear, open_ = scored(dict(rope=0.9, alibi=0.5), 0.01), scored(dict(rope=0.9, alibi=0.9), 0.2)
+    _, executor, stages = carried_out(
+        monkeypatch, state.study, lambda config: clear(config) if config.task == made.TASK else open_(config)
+    )
+    assert [stage.name for stage in stages] == [f"seeds 1 to {size}" for size in plan_looks(2).sizes]
+    assert len(executor.done) == 4 * MOST
+
+
+def test_nothing_to_compare_settles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody learns the task, or nobody leaves the floor, or nobody can go there: more seeds would not help."""
+    assert until_it_stops(monkeypatch, lambda config: made.result(inside=0.5)) == SIZES[0]
+    assert until_it_stops(monkeypatch, lambda config: made.result(outside=0.25)) == SIZES[0]
+    assert until_it_stops(monkeypatch, lambda config: made.result(outside=None)) == SIZES[0]
+    assert until_it_stops(monkeypatch, lambda config: made.result(status="diverged")) == SIZES[0]
+
+
+def learnt(who: Callable[[str, int], bool]) -> made.Make:
+    return lambda c: made.result(inside=1.0 if who(str(c.model.encoding), c.seed) else 0.5, outside=0.8)
+
+
+def test_fit_rates_settle_what_has_no_scores_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert until_it_stops(monkeypatch, learnt(lambda encoding, seed: encoding == "rope")) == SIZES[0]
+    # As often, but not in the same seeds: that is no evidence of being alike.
+    turns = ("rope", "alibi", "none")
+    assert until_it_stops(monkeypatch, learnt(lambda encoding, seed: turns.index(encoding) == seed % 3)) == MOST
+
+
+@pytest.mark.slow
+def test_equal_encodings_are_seldom_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three looks and three pairs, and still hardly more than one false claim in twenty studies."""
+    claims, stops = 0, []
+    for luck in range(60):
+        made.pretend(monkeypatch, scored(dict(rope=0.6, alibi=0.6, none=0.6), 0.05, luck))
+        stops.append(seeds_to_report(undecided()))
+        found = analysis(undecided(), stops[-1]).tasks[0]
+        claims += any(pair.claim for r in found.ranges for pair in (*r.pairs, *found.fit_pairs))
+    assert claims <= 6  # 3 are allowed; 7 or more have a chance of 3 %
+    assert stops.count(MOST) > 50
+
+
+def test_failed_runs_do_not_keep_a_look_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = scored(dict(rope=0.9, alibi=0.7, none=0.5), 0.01)
+    state, executor, _ = carried_out(
+        monkeypatch, undecided().study, make, lambda c: c.model.encoding == "none" and c.seed < 4
+    )
+    assert len(state.failed) == 3
+    assert seeds_to_report(state) == max(c.seed for batch in executor.batches for c in batch)
+    assert seeds_to_report(state) > SIZES[0]  # claims about the one with fewer seeds need more of them
+
+
+@pytest.mark.parametrize("luck", range(8))
+def test_a_report_stands_where_the_study_stands(luck: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is done, missing or failed."""
+    source = random.Random(luck)
+    levels = {encoding: source.choice([0.5, 0.7, 0.9]) for encoding in THREE.split(",")}
+    make, share = scored(levels, source.choice([0.002, 0.05]), luck), source.choice([0.9, 0.98, 1.0])
+    all_ = undecided()
+    ids = [all_.config(arm, seed, arm.rate).id for arm in all_.arms() for seed in range(1, MOST + 1)]
+    done = {name for name in ids if source.random() < share}
+    made.pretend(monkeypatch, lambda config: make(config) if config.id in done else None)
+    failed = {name: "" for name in ids if name not in done and source.random() < 0.7}
+    state = replace(all_, failed=failed)
+    stage, seeds = next_stage(state), seeds_to_report(state)
+    assert seeds in SIZES and max(config.seed for config in stage.runs) == seeds
+    assert stage.name == (f"seeds 1 to {seeds}" if stage.missing else "done")
+
+
+@cache
+def six() -> State:
+    return made.state_of(made.study(made.SIX, fixed=True))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(st.floats(0, 1), min_size=5, max_size=5), min_size=6, max_size=6), st.booleans())
+def test_five_seeds_never_tell_two_of_six_apart(
+    monkeypatch: pytest.MonkeyPatch, scores: list[list[float]], fitted: bool
+) -> None:
+    table = dict(zip(made.SIX, scores, strict=True))
+
+    def make(config: RunConfig) -> Result:
+        score = table[str(config.model.encoding)][config.seed - 1]
+        return made.result(inside=1.0 if fitted else score, outside=score)
+
+    made.pretend(monkeypatch, make)
+    found = analysis(six(), 5).tasks[0]
+    assert found.seeds_needed > 5
+    assert not any(pair.claim for r in found.ranges for pair in (*r.pairs, *found.fit_pairs))
+
+
+def test_the_pilot_seed_is_never_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it scores beyond validation changes nothing."""
+
+    def make(config: RunConfig, lie: float) -> Result:
+        return made.result(0.9, inside=lie, outside=lie) if config.seed == PILOT else made.result(0.9, outside=0.8)
+
+    found = []
+    for lie in (0.123, 0.987):
+        state, _, _ = carried_out(monkeypatch, made.study(seeds=3), lambda config, lie=lie: make(config, lie))
+        found.append(analysis(state, 3))
+    assert found[0] == found[1]
+    task = found[0].tasks[0]
+    assert task.seeds == (1, 2, 3) and {cell.seeds for r in task.ranges for cell in r.cells} == {(1, 2, 3)}
+    assert "valid" not in {r.split for r in task.ranges}

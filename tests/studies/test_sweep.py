@@ -1,0 +1,220 @@
+"""Learning rates are chosen on the pilot seed, in distribution, from one grid for all encodings of a task."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ordinate.studies.comparison import RatePoint, Sweep
+from ordinate.studies.plan import PILOT
+from ordinate.studies.sweep import HIGHEST, LOWEST, choose, grow, point, rung
+from ordinate.training import RunConfig
+
+from . import made
+
+LADDER = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+
+rates = st.floats(1e-6, 1.0)
+
+
+def at(rate: float, score: float | None, loss: float | None = None, error: float = 0.0) -> RatePoint:
+    return RatePoint(rate, score, (None if score is None else 1 - score) if loss is None else loss, {}, error)
+
+
+def chosen(*points: RatePoint, lower: bool = False) -> Sweep:
+    return choose("task", "encoding", points, lower=lower)
+
+
+def test_the_ladder_goes_up_and_down() -> None:
+    for low, high in pairwise(LADDER):
+        assert rung(low, up=True) == high and rung(high, up=False) == low
+    assert rung(0.002, up=True) == 0.003 and rung(0.002, up=False) == 0.001
+    assert rung(0.5, up=True) == 1.0 and rung(0.5, up=False) == 0.3
+
+
+@given(rates)
+def test_a_rung_is_the_next_round_number(rate: float) -> None:
+    above, below = rung(rate, up=True), rung(rate, up=False)
+    assert below < rate < above
+    assert above / below <= 10 * 1.01  # a rate on a rung has both of its neighbours, others one of them each
+    assert all(f"{step:.0e}"[0] in "13" for step in (above, below))
+
+
+def test_the_best_score_wins() -> None:
+    found = chosen(at(0.01, 0.7), at(0.001, 0.9), at(0.0001, 0.8))
+    assert found.chosen == 0.001 and found.tied == (0.001,) and not found.at_edge
+    assert [p.rate for p in found.points] == [0.0001, 0.001, 0.01]
+
+
+def test_within_one_standard_error_the_lowest_loss_decides() -> None:
+    points = [at(0.001, 0.90, loss=0.1), at(0.003, 0.93, loss=0.3, error=0.04), at(0.01, 0.88, loss=0.05)]
+    found = chosen(*points)
+    assert found.tied == (0.001, 0.003) and found.chosen == 0.001
+    # the standard error is that of the best
+    assert chosen(replace(points[0], error=1.0), replace(points[1], error=0.02), points[2]).tied == (0.003,)
+    assert chosen(at(0.001, 1.0, loss=0.1), at(0.003, 1.0, loss=0.1)).chosen == 0.001  # then the lowest rate
+
+
+def test_a_loss_is_better_when_lower() -> None:
+    points = [at(0.001, 0.5), at(0.003, 0.2, error=0.05), at(0.01, 0.24, loss=0.1)]
+    assert chosen(*points, lower=True).tied == (0.003, 0.01)
+    assert chosen(*points, lower=True).chosen == 0.01
+    assert chosen(*points).chosen == 0.001
+
+
+def test_a_run_that_diverged_or_failed_says_nothing() -> None:
+    assert point(0.01, None) == point(0.01, made.result(status="diverged")) == at(0.01, None)
+    found = chosen(at(0.001, 0.5), at(0.003, 0.9), at(0.01, None))
+    assert found.chosen == 0.003 and not found.at_edge  # it is known that larger rates are worse
+    lost = chosen(at(0.001, None), at(0.003, None))
+    assert lost.tied == () and lost.at_edge and lost.chosen == 0.001 and grow(lost) == 0.0003
+
+
+def test_the_standard_error_of_a_score() -> None:
+    """That of a rate over sequences, which is not 0 when all are right; of a loss, the one that was measured."""
+    for score in (0.5, 0.9, 1.0):
+        share = (score * 1000 + 2) / 1004
+        assert point(0.01, made.result(score)).error == pytest.approx(math.sqrt(share * (1 - share) / 1004))
+    found = point(0.01, made.result(1.7, metric="loss", loss=1.7, loss_error=0.03))
+    assert (found.score, found.error) == (1.7, 0.03)
+
+
+def test_validation_alone_is_read() -> None:
+    found = point(0.01, made.result(0.8, loss=0.3, inside=0.1, outside=0.2))
+    assert (found.score, found.loss, list(found.outside.values())) == (0.8, 0.3, [0.2])
+
+
+scores = st.one_of(st.none(), st.floats(0, 1))
+points = st.lists(st.tuples(scores, st.floats(0, 3), st.floats(0, 0.1)), min_size=1, max_size=6)
+
+
+@given(points, st.booleans(), st.data())
+def test_what_happens_beyond_training_never_matters(
+    found: list[tuple[float | None, float, float]], lower: bool, data: st.DataObject
+) -> None:
+    bare = [
+        RatePoint(rate, score, None if score is None else loss, {}, error)
+        for rate, (score, loss, error) in zip(LADDER, found, strict=False)
+    ]
+    outside = st.dictionaries(st.sampled_from(["longer 12", "shifted 8"]), scores)
+    seen = [replace(p, outside=data.draw(outside)) for p in bare]
+    one, two = chosen(*bare, lower=lower), chosen(*data.draw(st.permutations(seen)), lower=lower)
+    assert (one.chosen, one.tied, one.at_edge, grow(one)) == (two.chosen, two.tied, two.at_edge, grow(two))
+
+
+def test_growing_goes_to_the_side_of_the_best() -> None:
+    assert grow(chosen(at(0.001, 0.5), at(0.003, 0.6), at(0.01, 0.9))) == 0.03
+    assert grow(chosen(at(0.001, 0.9), at(0.003, 0.6), at(0.01, 0.5))) == 0.0003
+    assert grow(chosen(at(0.001, 0.5), at(0.003, 0.9), at(0.01, 0.6))) is None
+    assert grow(chosen(at(0.001, 0.5), at(0.003, 0.89), at(0.01, 0.9, error=0.02))) is None  # one that ties is interior
+    assert grow(chosen(at(0.001, 0.9))) == 0.003  # one rate has no side
+
+
+def follow(score: Callable[[float], float | None], start: tuple[float, ...]) -> Sweep:
+    """Let a grid grow to its end."""
+    tried = list(start)
+    while True:
+        found = chosen(*(at(rate, score(rate)) for rate in tried))
+        more = grow(found)
+        if more is None:
+            return found
+        assert more not in tried
+        tried.append(more)
+
+
+@pytest.mark.parametrize("start", [(0.001,), (0.0003, 0.001, 0.003), (0.0002, 0.05), LADDER])
+def test_a_grid_grows_until_the_best_is_interior_or_the_bound_is_reached(start: tuple[float, ...]) -> None:
+    for best in LADDER:
+        found = follow(lambda rate, best=best: 1 - abs(math.log(rate / best)) / 20, start)
+        assert found.at_edge == (best in (LOWEST, HIGHEST)), best
+        if best not in start and not found.at_edge and len(start) == 3:
+            assert found.chosen == best
+    rising, falling = follow(lambda rate: rate, start), follow(lambda rate: 1 - rate, start)
+    assert rising.at_edge and rising.chosen == HIGHEST and grow(rising) is None
+    assert falling.at_edge and falling.chosen == LOWEST and grow(falling) is None
+    lost = follow(lambda rate: None, start)
+    assert lost.at_edge and min(p.rate for p in lost.points) == LOWEST
+
+
+@given(st.lists(rates, min_size=1, max_size=4, unique=True), st.integers(0, 1000))
+def test_growing_ends(start: list[float], luck: int) -> None:
+    follow(lambda rate: hash((rate, luck)) % 7 / 7, tuple(start))
+
+
+# Over the runs of a study: which rates are tried for whom.
+
+
+def tried(monkeypatch: pytest.MonkeyPatch, make: made.Make, **options: object) -> dict[str, Sweep]:
+    """All sweeps of a study, by encoding, when all results are there."""
+    made.pretend(monkeypatch, make)
+    state = made.state_of(made.study(**options))
+    return {arm.encoding: arm.sweep for arm in state.arms() if arm.sweep}
+
+
+def peak(rate: float, best: float) -> float:
+    return 1 - abs(math.log(rate / best)) / 20
+
+
+def test_all_encodings_try_the_same_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    best = {"rope": 0.03, "alibi": 0.001, "none": 0.0001}
+    found = tried(
+        monkeypatch, lambda c: made.result(peak(c.lr, best[str(c.model.encoding)]), loss=1.0), encodings=list(best)
+    )
+    assert {encoding: sweep.chosen for encoding, sweep in found.items()} == best
+    assert {tuple(p.rate for p in sweep.points) for sweep in found.values()} == {LADDER[1:]}
+    assert not any(sweep.at_edge for sweep in found.values())
+
+
+def test_at_the_bound_the_edge_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(config: RunConfig) -> dict[str, object]:
+        return made.result(peak(config.lr, 1.0) if config.model.encoding == "rope" else 1.0, loss=config.lr)
+
+    found = tried(monkeypatch, make)
+    assert found["rope"].chosen == HIGHEST and found["rope"].at_edge
+    assert found["alibi"].chosen == LADDER[3] and not found["alibi"].at_edge  # all tie, so some are interior
+    assert tuple(p.rate for p in found["alibi"].points) == LADDER[3:]
+
+
+def test_a_grid_waits_for_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With some runs missing, a best rate at the edge may be none: nothing is added before all have told."""
+    missing = {0.0003}
+
+    def make(config: RunConfig) -> dict[str, object] | None:
+        return None if config.lr in missing else made.result(peak(config.lr, 1.0))
+
+    assert {len(sweep.points) for sweep in tried(monkeypatch, make).values()} == {3}
+    missing.clear()
+    assert {len(sweep.points) for sweep in tried(monkeypatch, make).values()} == {len(LADDER[3:])}
+
+
+def test_each_task_has_a_grid_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made.pretend(monkeypatch, lambda c: made.result(peak(c.lr, 0.01 if c.task == made.TASK else 0.001), loss=1.0))
+    state = made.state_of(made.study(tasks=f"{made.TASK},first_last"))
+    rates = {arm.task: [p.rate for p in arm.sweep.points] for arm in state.arms() if arm.sweep}
+    assert rates == {made.TASK: list(LADDER[3:8]), "first_last": list(LADDER[3:6])}
+
+
+def test_a_loss_is_swept_for_the_lowest(monkeypatch: pytest.MonkeyPatch) -> None:
+    best = {"rope": 0.001, "alibi": 0.003}
+
+    def make(config: RunConfig) -> dict[str, object]:
+        loss = 2 - peak(config.lr, best[str(config.model.encoding)])
+        return made.result(loss, loss=loss, loss_error=0.001, metric="loss")
+
+    found = tried(monkeypatch, make, tasks=made.LOSS_TASK, settings=dict(train_lengths=[24, 32], ood_lengths=[40]))
+    assert {encoding: sweep.chosen for encoding, sweep in found.items()} == best
+
+
+def test_reported_runs_have_the_chosen_rate_and_pilots_the_pilot_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    best = {"rope": 0.003, "alibi": 0.001}
+    made.pretend(monkeypatch, lambda c: made.result(peak(c.lr, best[str(c.model.encoding)]), loss=1.0))
+    state = made.state_of(made.study())
+    assert {c.seed for c in state.pilots()} == {PILOT} and len(state.pilots()) == 2 * 4
+    reported = state.reported(3)
+    assert [(c.model.encoding, c.seed, c.lr) for c in reported] == [
+        (encoding, seed, best[encoding]) for seed in (1, 2, 3) for encoding in ("rope", "alibi")
+    ]
