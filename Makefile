@@ -14,9 +14,7 @@ $(READY): pyproject.toml constraints.txt requirements-oracles.txt
 	touch $(READY)
 
 demo: install
-	$(BIN)/ordinate train k_back --encoding rope
-	$(BIN)/ordinate train k_back --encoding "learned(rows=64)"
-	$(BIN)/ordinate status
+	$(BIN)/ordinate compare k_back --quick steps=300
 
 # Two pytest workers with one torch thread each use two cores better than one with two.
 test: install
@@ -24,6 +22,7 @@ test: install
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/browser/find_chromium.py
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
 
 app: install

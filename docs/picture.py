@@ -1,33 +1,56 @@
 """Makes the README's picture from stored results: `python docs/picture.py`, after `make demo`."""
 
 import io
+import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
 
-from ordinate.cli.train import show_result
-from ordinate.core.config import build
-from ordinate.store import open_store
-from ordinate.training import RunConfig
+from ordinate.report.terminal import show
+from ordinate.statistics.analyse import analyse
+from ordinate.statistics.analysis import Alarm
+from ordinate.statistics.observation import Observation
 
-ENCODINGS = ("rope", "learned(rows=64)")
+HERE = Path(__file__).parent
+SCORES, PICTURE = HERE / "demo.json", HERE / "compare.svg"
 
 
-def main() -> None:
-    console = Console(record=True, width=104, highlight=False, markup=False, file=io.StringIO())
-    done = {run.config["model"]["encoding"]: run for run in open_store("runs").runs() if run.done}
-    for encoding in ENCODINGS:
-        run = done[encoding]
-        console.print(f"$ ordinate train {run.config['task']} --encoding {encoding!r}", style="green")
-        show_result(run.result, build(RunConfig, run.config), console)
-        console.print()
-    picture = console.export_svg(title="ordinate", clear=False)
+def keep() -> None:
+    """Copy the scores of the store's last comparison."""
+    from ordinate.store import open_store
+    from ordinate.studies import shelf
+    from ordinate.studies.findings import alarms, observations
+    from ordinate.studies.stages import seeds_to_report
+    from ordinate.studies.state import State
+
+    kept = shelf.find(open_store())
+    state = State(kept.study, open_store())
+    seeds = seeds_to_report(state)
+    content = {
+        "command": "ordinate compare k_back --quick steps=300",
+        "preliminary": kept.study.relaxed,
+        "alarms": {task: [asdict(alarm) for alarm in told] for task, told in alarms(state, seeds).items()},
+        "observations": [asdict(item) for item in observations(state, seeds) if item.split != "valid"],
+    }
+    SCORES.write_text(json.dumps(content, indent=0) + "\n")
+
+
+def draw() -> str:
+    """What the command printed, as a picture."""
+    content = json.loads(SCORES.read_text())
+    alarms = {task: [Alarm(**alarm) for alarm in told] for task, told in content["alarms"].items()}
+    scores = [Observation(**item) for item in content["observations"]]
+    found = analyse(scores, alarms=alarms, preliminary=content["preliminary"])
+    console = Console(record=True, width=112, highlight=False, markup=False, file=io.StringIO(), force_terminal=True)
+    console.print(f"$ {content['command']}", style="green")
+    show(found, console)
+    picture = console.export_svg(title="ordinate", unique_id="ordinate")
     # the picture must not ask the network for a font
-    picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL).replace(
-        "Fira Code, monospace", "monospace"
-    )
-    (Path(__file__).parent / "train.svg").write_text(picture)
+    return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL).replace("Fira Code, monospace", "monospace")
 
 
-main()
+if __name__ == "__main__":
+    keep()
+    PICTURE.write_text(draw())

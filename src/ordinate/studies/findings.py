@@ -13,12 +13,25 @@ LARGE = 5.0  # times the token embeddings: an added table of this size may decid
 
 def analysis(state: State, seeds: int) -> Analysis:
     """All statistics over the reported runs of so many seeds."""
-    arms = state.arms()
-    observed = [item for arm in arms for seed in range(1, seeds + 1) for item in _observed(state, arm, seed)]
-    alarms: dict[str, list[Alarm]] = {}
-    for arm in arms:
-        alarms.setdefault(arm.task, []).extend(_alarms(state, arm, seeds))
-    return analyse(observed, alpha=state.looks.alpha, alarms=alarms, preliminary=state.study.relaxed)
+    return analyse(
+        observations(state, seeds),
+        alpha=state.looks.alpha,
+        alarms=alarms(state, seeds),
+        preliminary=state.study.relaxed,
+    )
+
+
+def observations(state: State, seeds: int) -> list[Observation]:
+    """Every score of the reported runs."""
+    return [item for arm in state.arms() for seed in range(1, seeds + 1) for item in _observed(state, arm, seed)]
+
+
+def alarms(state: State, seeds: int) -> dict[str, list[Alarm]]:
+    """By task, what scores alone cannot show."""
+    found: dict[str, list[Alarm]] = {}
+    for arm in state.arms():
+        found.setdefault(arm.task, []).extend(_alarms(state, arm, seeds))
+    return found
 
 
 def _observed(state: State, arm: Arm, seed: int) -> Iterator[Observation]:

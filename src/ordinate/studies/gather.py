@@ -35,7 +35,7 @@ def gather(state: State, command: str) -> Comparison:
         sweeps=tuple(sweep for arm in arms if (sweep := _told(state, arm))),
         curves=tuple(_curve(state, arm, c) for arm in arms for c in done[arm.task, arm.encoding]),
         profiles=tuple(_profile(state, arm, configs) for arm in arms if (configs := done[arm.task, arm.encoding])),
-        settings={task: _shared(base) for task, base in first.items()},
+        settings={task: _shared(state, base) for task, base in first.items()},
         runs=tuple(_run(state, arm, c) for arm in arms for c in _all(state, arm, reported[arm.task, arm.encoding])),
         machine=_machine(state, [c for configs in done.values() for c in configs]),
         failures=dict(state.failed),
@@ -91,11 +91,12 @@ def _profile(state: State, arm: Arm, configs: Sequence[RunConfig]) -> Profile:
     )
 
 
-def _shared(base: RunConfig) -> dict[str, Any]:
-    """The configuration without what differs between runs."""
+def _shared(state: State, base: RunConfig) -> dict[str, Any]:
+    """The configuration without what differs between runs, and the hashes of the problems."""
     shared = {key: value for key, value in to_dict(base).items() if key not in PER_RUN}
     shared["model"] = {key: value for key, value in shared["model"].items() if key != "encoding"}
-    return shared
+    hashes = {f"{split} {length}": name for (split, length), name in state.sets(base).items()}
+    return shared | {"evaluation_set": hashes}
 
 
 def _run(state: State, arm: Arm, config: RunConfig) -> dict[str, Any]:

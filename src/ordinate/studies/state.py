@@ -68,14 +68,15 @@ class State:
             if not run.done:
                 return None
             found = run.result
-            if {(r["split"], r["length"]): r["hash"] for r in found["evaluation"]} != self._sets(config):
+            if {(r["split"], r["length"]): r["hash"] for r in found["evaluation"]} != self.sets(config):
                 raise InputError(
                     f"run {config.id} was scored on other problems than {config.task} gives now: use another store"
                 )
             self._results[config.id] = found
         return self._results[config.id]
 
-    def _sets(self, config: RunConfig) -> dict[tuple[str, int], str]:
+    def sets(self, config: RunConfig) -> dict[tuple[str, int], str]:
+        """The hashes of the problems that all runs of a task are scored on, by split and length."""
         if config.task not in self._hashes:
             sets = evaluation_sets(config, self.task(config))
             self._hashes[config.task] = {(s.split, s.length): s.hash for s in sets}
