@@ -1,4 +1,4 @@
-"""`python -m benchmarks [step] [decode] [memory] [--json FILE] [--rounds N]`: all of them unless some are named."""
+"""`python -m benchmarks [step] [training] [decode] [memory] [study] [store] [--json FILE] [--rounds N]`: all of them unless some are named."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from rich.table import Table
 
 from benchmarks.measure import Row
 
-PARTS = ("step", "training", "decode", "memory")
+PARTS = ("step", "training", "decode", "memory", "study", "store")
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,20 @@
-"""Small samples for the baselines: how well they are measured is tested elsewhere."""
+"""Small samples for the baselines, and few looks at what is installed: how well both work is tested elsewhere."""
 
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from ordinate.core.registry import Registry
 from ordinate.store import Store
 from ordinate.studies import local
+from ordinate.studies.compare import compare
+from ordinate.studies.comparison import Comparison
 from ordinate.training import baselines, resolve, train
 
 from . import made
@@ -19,9 +24,10 @@ Stores = Callable[[str], Store]
 
 
 @pytest.fixture(autouse=True, scope="package")
-def _small_samples() -> Iterator[None]:
+def _quick() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(baselines, "SEQUENCES", 1000)
+        patch.setattr(Registry, "_plugins", cache(Registry._plugins))
         yield
 
 
@@ -31,6 +37,22 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store(tmp_path_factory.mktemp("known"))
     train(resolve(made.SETTINGS | dict(task=made.TASK, encoding="none", steps=1)), store)
     return store.folder / "baselines"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A comparison that nothing disturbed: one run after the other, in one process."""
+
+    store: Store
+    comparison: Comparison
+
+
+@pytest.fixture(scope="package")
+def whole(tmp_path_factory: pytest.TempPathFactory, known: Path) -> Whole:
+    folder = tmp_path_factory.mktemp("whole")
+    shutil.copytree(known, folder / "baselines")
+    found = compare(made.TASK, made.ENCODINGS, store=folder, workers=0, **made.SWEPT, **made.SETTINGS)
+    return Whole(Store(folder), found)
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ LOSS_TASK = "markers"
 SETTINGS: dict[str, Any] = dict(
     dim=16, heads=2, layers=1, steps=20, batch=8, train_lengths=[4, 8], ood_lengths=[12], evaluation_sequences=40
 )  # runs of a quarter of a second
+ENCODINGS = "rope,learned(rows=8)"  # the second cannot go where none was trained
+SWEPT: dict[str, Any] = dict(seeds=2, rates=[0.01, 0.03])  # a grid that has to grow once
 SIX = ("alibi", "fire", "none", "rope", "sinusoidal", "t5")
 
 _planned: dict[str, Study] = {}  # planning tries every model once, which takes a while

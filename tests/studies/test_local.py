@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from ordinate import InputError
 from ordinate.store import Store
 from ordinate.studies.compare import carry_out, compare
 from ordinate.studies.comparison import Comparison
-from ordinate.studies.executor import Event, Executor, Plain, Stopped
+from ordinate.studies.executor import Event, Stopped
 from ordinate.studies.gather import gather
 from ordinate.studies.local import DEATHS, Local
 from ordinate.studies.plan import Study
@@ -26,10 +27,10 @@ from ordinate.studies.state import State
 from ordinate.training import RunConfig, checkpoint
 
 from . import made
-from .conftest import Stores
+from .conftest import Stores, Whole
 from .processes import Process, alive, log, outcomes, owners, until
 
-SWEPT: dict[str, Any] = dict(seeds=2, rates=[0.003, 0.03])
+SWEPT: dict[str, Any] = dict(encodings=made.ENCODINGS, **made.SWEPT)
 FIXED: dict[str, Any] = dict(seeds=3, fixed=True)
 LONG_RUN = dict(steps=100_000)
 
@@ -39,15 +40,6 @@ def runs_of(asked: Study, seeds: int) -> list[RunConfig]:
     return [asked.run(base, seed, base.lr) for seed in range(1, seeds + 1) for _, _, base in asked.bases]
 
 
-def compared(store: Store, executor: Executor, **options: Any) -> Comparison:
-    """A small comparison, done in a store."""
-    try:
-        state = carry_out(made.study(**options), store, executor, lambda event: None)
-    finally:
-        executor.close()
-    return gather(state, "")
-
-
 def told(comparison: Comparison) -> Comparison:
     """What a comparison says, but for time and place."""
     return replace(
@@ -55,6 +47,7 @@ def told(comparison: Comparison) -> Comparison:
         profiles=tuple(replace(p, step_ms=0.0, attention=None) for p in comparison.profiles),
         runs=tuple(run | {"seconds": None} for run in comparison.runs),
         machine={},
+        command="",
     )
 
 
@@ -81,27 +74,36 @@ def work(store: Store, options: dict[str, Any], workers: int, note: Path | None 
         note.write_text(ended)
 
 
-def driver(*arguments: Any) -> Any:
-    """A driver in a process group of its own, as a shell would start it."""
+Driver = Callable[..., Any]
 
-    def begin() -> None:
+
+@pytest.fixture
+def driver() -> Iterator[Driver]:
+    """Starts drivers, each in a process group of its own, as a shell would."""
+    started = []
+
+    def begin(*arguments: Any) -> None:
         os.setpgrp()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         work(*arguments)
 
-    process = Process(target=begin)
-    process.start()
-    return process
+    def start(*arguments: Any) -> Any:
+        started.append(Process(target=begin, args=arguments))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.join()
 
 
 @pytest.mark.slow
-def test_workers_and_the_plain_loop_agree(new_store: Stores) -> None:
-    one, two = new_store("plain"), new_store("workers")
-    expected = compared(one, Plain(one), **SWEPT)
-    found = compared(two, Local(two, 2), **SWEPT)
-    assert told(found) == told(expected) and found.analysis.tasks
-    assert outcomes(two) == outcomes(one)
-    for run in two.runs():
+def test_workers_and_the_plain_loop_agree(whole: Whole, store: Store) -> None:
+    found = compare(made.TASK, made.ENCODINGS, store=store.folder, workers=2, **made.SWEPT, **made.SETTINGS)
+    assert told(found) == told(whole.comparison) and found.analysis.tasks
+    assert outcomes(store) == outcomes(whole.store)
+    for run in store.runs():
         assert log(run).count("started") == log(run).count("finished") == 1 and "continued" not in log(run)
         assert not (run.folder / "claim").exists()
 
@@ -147,11 +149,9 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("forked")
-def test_killed_twenty_times(new_store: Stores) -> None:
+def test_killed_twenty_times(whole: Whole, new_store: Stores, driver: Driver) -> None:
     """Workers and drivers, at random moments: nothing is lost, and nothing is done twice but what was cut off."""
-    whole = new_store("whole")
-    expected = told(compared(whole, Plain(whole), **SWEPT))
-    results, moments = outcomes(whole), random.Random(7)
+    expected, results, moments = told(whole.comparison), outcomes(whole.store), random.Random(7)
     kills, number = 0, 0
     while kills < 20:
         number += 1
@@ -165,7 +165,7 @@ def test_killed_twenty_times(new_store: Stores) -> None:
                     os.kill(moments.choice(victims), signal.SIGKILL)
                     kills, cut = kills + 1, cut + 1
             if kills < 20:
-                process.join(moments.uniform(0, 2.0))
+                process.join(moments.uniform(0, 1.5))
                 process.kill()
             process.join()
             ended = process.exitcode
@@ -180,7 +180,7 @@ def test_killed_twenty_times(new_store: Stores) -> None:
 
 
 @pytest.mark.usefixtures("forked")
-def test_two_drivers_share_a_store(store: Store) -> None:
+def test_two_drivers_share_a_store(store: Store, driver: Driver) -> None:
     both = [driver(store, FIXED, 2) for _ in range(2)]
     for process in both:
         process.join()
@@ -239,7 +239,7 @@ def test_there_is_no_comparison_without_workers(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("forked")
-def test_one_interrupt_lets_running_runs_finish(store: Store, tmp_path: Path) -> None:
+def test_one_interrupt_lets_running_runs_finish(store: Store, tmp_path: Path, driver: Driver) -> None:
     process = driver(store, FIXED | dict(seeds=8), 2, tmp_path / "note")
     until(lambda: owners(store))
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
@@ -251,7 +251,7 @@ def test_one_interrupt_lets_running_runs_finish(store: Store, tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("forked")
-def test_two_interrupts_end_running_runs(store: Store, tmp_path: Path) -> None:
+def test_two_interrupts_end_running_runs(store: Store, tmp_path: Path, driver: Driver) -> None:
     process = driver(store, FIXED | dict(settings=LONG_RUN), 2, tmp_path / "note")
     pids = until(lambda: owners(store))
     for count in ("1", "2"):
@@ -265,7 +265,7 @@ def test_two_interrupts_end_running_runs(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_workers_do_not_outlive_their_driver(store: Store) -> None:
+def test_workers_do_not_outlive_their_driver(store: Store, driver: Driver) -> None:
     process = driver(store, FIXED | dict(settings=LONG_RUN), 1)
     (pid,) = until(lambda: owners(store))
     process.kill()

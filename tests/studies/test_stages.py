@@ -189,13 +189,13 @@ def test_fit_rates_settle_what_has_no_scores_in_common(monkeypatch: pytest.Monke
 def test_equal_encodings_are_seldom_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three looks and three pairs, and still hardly more than one false claim in twenty studies."""
     claims, stops = 0, []
-    for luck in range(60):
+    for luck in range(40):
         made.pretend(monkeypatch, scored(dict(rope=0.6, alibi=0.6, none=0.6), 0.05, luck))
         stops.append(seeds_to_report(undecided()))
         found = analysis(undecided(), stops[-1]).tasks[0]
         claims += any(pair.claim for r in found.ranges for pair in (*r.pairs, *found.fit_pairs))
-    assert claims <= 6  # 3 are allowed; 7 or more have a chance of 3 %
-    assert stops.count(MOST) > 50
+    assert claims <= 5  # 2 are allowed; 6 or more would have a chance of 1 in 70
+    assert stops.count(MOST) > 30
 
 
 def test_failed_runs_do_not_keep_a_look_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ def six() -> State:
     return made.state_of(made.study(made.SIX, fixed=True))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.floats(0, 1), min_size=5, max_size=5), min_size=6, max_size=6), st.booleans())
 def test_five_seeds_never_tell_two_of_six_apart(
     monkeypatch: pytest.MonkeyPatch, scores: list[list[float]], fitted: bool

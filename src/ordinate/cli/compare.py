@@ -45,9 +45,9 @@ def run(
     study = plan(tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), settings=given)
     runs = open_store(store)
     _confirm(study, yes=yes, asked=not dry_run)
+    executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
     if not dry_run:
         runs.check_writable()
-    executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
     each = announce(study, runs, executor)
     if dry_run:
         return

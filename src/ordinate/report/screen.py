@@ -31,17 +31,17 @@ def height(figure: Figure) -> int:
     """In pixels; the width is the page's."""
     if isinstance(figure, Heat):
         rows = max(-(-len(figure.panels) // figure.columns), 1)
-        return 70 + 130 * rows if figure.columns > 1 else 330
-    return 90 + 30 * len(figure.y_ticks) if figure.y_ticks else 400
+        return 90 + 130 * rows if figure.columns > 1 else 330
+    return 90 + 30 * len(figure.y_ticks) if figure.y_ticks else 420
 
 
 def _chart(chart: Chart) -> dict[str, Any]:
     layout: dict[str, Any] = {
         "autosize": True,
         "height": height(chart),
-        "margin": {"l": 56, "r": 14, "t": 12, "b": 50},
+        "margin": {"l": 56, "r": 14, "t": 34, "b": 50},  # above: the buttons
         "hovermode": "closest",
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "groupclick": "togglegroup"},
+        "legend": {"orientation": "h", "x": 0, "y": -0.18, "yanchor": "top", "groupclick": "togglegroup"},
         "showlegend": any(series.label for series in chart.series),
         "xaxis": _axis(chart.x_title, chart.x_ticks, [f"{tick:g}" for tick in chart.x_ticks]),
         "yaxis": _axis(chart.y_title, [at for at, _ in chart.y_ticks], [name for _, name in chart.y_ticks]),
@@ -137,7 +137,7 @@ def _heat(heat: Heat) -> dict[str, Any]:
     layout: dict[str, Any] = {
         "autosize": True,
         "height": height(heat),
-        "margin": {"l": 46, "r": 10, "t": 26, "b": 40},
+        "margin": {"l": 46, "r": 10, "t": 44, "b": 40},
         "annotations": [],
         "coloraxis": {"cmin": 0, "cmax": heat.top, "colorscale": "Viridis", "colorbar": {"thickness": 10, "len": 0.9}},
     }

@@ -89,21 +89,15 @@ def results(comparison: Comparison) -> Table:
         Column("n", "n"), Column("normalised", "normalised", SCORE), Column("chance", "chance", SCORE),
         Column("floor", "floor", SCORE), Column("sequences", "sequences"),
     )  # fmt: skip
-    rows: list[tuple[Value, ...]] = []
-    bold = set()
-    for task in comparison.analysis.tasks:
-        for r in task.ranges:
-            best = winner(r)
-            for cell in r.cells:
-                if cell.encoding == best:
-                    bold.add((len(rows), 8))
-                fitted = task.fits.get(cell.encoding, (None, len(cell.seeds))) if task.bar is not None else (None, None)
-                i = cell.interval
-                numbers = (i.mean, i.low, i.high, i.minimum, i.maximum, i.n) if i else (None,) * 5 + (0,)
-                where = (task.task, r.name, r.split, r.length, cell.encoding, cell.word)
-                rows.append((*where, *fitted, *numbers, cell.normalised, r.chance, r.floor, r.sequences))
+    best = {(task.task, r.name): winner(r) for task in comparison.analysis.tasks for r in task.ranges}
+    records = comparison.analysis.records()
+    rows = tuple(tuple(record[column.name] for column in columns) for record in records)
+    winners = (
+        i for i, found in enumerate(records) if best[str(found["task"]), str(found["range"])] == found["encoding"]
+    )
+    bold = frozenset((i, 8) for i in winners)
     note = "n: seeds that count. Normalised: 0 at chance, 1 when all is right. Floor: the best score without order."
-    return Table("results", "All results", columns, tuple(rows), frozenset(bold), note)
+    return Table("results", "All results", columns, rows, bold, note)
 
 
 def pairs(comparison: Comparison) -> Table:

@@ -91,3 +91,28 @@ class Analysis:
     families: dict[str, Ranks] = field(default_factory=dict)  # family of tasks: ranks over its tasks, where it has two
     limits: tuple[str, ...] = ()  # what the data do not tell
     preliminary: tuple[str, ...] = ()  # rules that were relaxed
+
+    def records(self) -> list[dict[str, str | int | float | None]]:
+        """One for each task, range and encoding."""
+        return [
+            {
+                "task": task.task, "range": r.name, "split": r.split, "length": r.length, "encoding": cell.encoding,
+                "word": cell.word, **_fits(task, cell.encoding), **_numbers(cell.interval),
+                "normalised": cell.normalised, "chance": r.chance, "floor": r.floor, "sequences": r.sequences,
+            }
+            for task in self.tasks
+            for r in task.ranges
+            for cell in r.cells
+        ]  # fmt: skip
+
+
+def _fits(task: TaskAnalysis, encoding: str) -> dict[str, int | None]:
+    fitted, of = task.fits.get(encoding, (None, None))
+    return {"fitted": fitted, "of": of}
+
+
+def _numbers(found: Interval | None) -> dict[str, float | int | None]:
+    """A mean with its 95 % interval, extremes, and over how many seeds."""
+    if found is None:
+        return {"mean": None, "low": None, "high": None, "minimum": None, "maximum": None, "n": 0}
+    return {name: getattr(found, name) for name in ("mean", "low", "high", "minimum", "maximum", "n")}

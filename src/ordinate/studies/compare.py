@@ -39,9 +39,9 @@ def compare(
     if study.size > MANY:
         raise InputError(f"this would be {study.size:,} runs: ask for fewer seeds, encodings or tasks")
     runs = open_store(store)
+    with_ = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
     runs.check_writable()
     kept = shelf.keep(runs, study, command(study, settings, store))
-    with_ = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
     try:
         state = carry_out(study, runs, with_, watch or (lambda event: None))
     finally:

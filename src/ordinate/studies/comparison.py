@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ordinate.statistics.analysis import Analysis
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -76,3 +79,14 @@ class Comparison:
     runs: tuple[dict[str, Any], ...]  # run, task, encoding, seed, rate, state, pilot, seconds
     machine: dict[str, Any]
     failures: dict[str, str]  # run: its error
+
+    @property
+    def table(self) -> "DataFrame":
+        """One row for each task, range and encoding, with word, mean, interval and floor."""
+        from pandas import DataFrame
+
+        return DataFrame(self.analysis.records())
+
+    def __str__(self) -> str:
+        """The verdicts, one sentence a line."""
+        return "\n".join(f"{task.task}: {line}" for task in self.analysis.tasks for line in task.verdict)

@@ -1,0 +1,211 @@
+"""A comparison shows what its runs' files say, as far as there are any."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordinate import InputError
+from ordinate.store import Run, Store
+from ordinate.studies import local
+from ordinate.studies.compare import compare
+from ordinate.studies.comparison import Comparison
+from ordinate.studies.gather import gather
+from ordinate.studies.plan import PILOT
+from ordinate.studies.state import State
+
+from . import made
+from .conftest import Whole
+
+ROPE, LEARNED = made.ENCODINGS.split(",")
+
+
+def asked() -> Any:
+    return made.study(made.ENCODINGS, **made.SWEPT)
+
+
+def rows(comparison: Comparison, **wanted: Any) -> list[dict[str, Any]]:
+    return [run for run in comparison.runs if all(run[key] == value for key, value in wanted.items())]
+
+
+def results(whole: Whole, encoding: str) -> list[dict[str, Any]]:
+    """Of the reported runs, from their files."""
+    found = rows(whole.comparison, encoding=encoding, pilot=False)
+    return [json.loads((whole.store.folder / run["run"] / "result.json").read_text()) for run in found]
+
+
+def test_runs_are_listed_with_pilots_marked(whole: Whole) -> None:
+    found = whole.comparison.runs
+    assert {run["run"] for run in found} == {run.id for run in whole.store.runs()}
+    assert len(found) == len({run["run"] for run in found}) == 10
+    assert all(run["pilot"] == (run["seed"] == PILOT) for run in found)
+    for encoding in (ROPE, LEARNED):
+        assert len(rows(whole.comparison, encoding=encoding, pilot=True)) == 3
+        reported = rows(whole.comparison, encoding=encoding, pilot=False)
+        sweep = next(s for s in whole.comparison.sweeps if s.encoding == encoding)
+        assert [(run["seed"], run["rate"]) for run in reported] == [(1, sweep.chosen), (2, sweep.chosen)]
+    for run in found:
+        result = whole.store.run(run["run"]).result
+        assert (run["state"], run["seconds"]) == (result["status"], result["timing"]["seconds"])
+
+
+def test_curves_have_ten_points(whole: Whole) -> None:
+    curves = whole.comparison.curves
+    assert [(c.encoding, c.seed) for c in curves] == [(e, seed) for e in (ROPE, LEARNED) for seed in (1, 2)]
+    for curve in curves:
+        assert curve.steps == tuple(range(2, 21, 2)) and len(curve.values) == 10
+        run = next(r for r in rows(whole.comparison, encoding=curve.encoding, seed=curve.seed))
+        journal = whole.store.run(run["run"]).journal.read()
+        assert list(curve.values) == [r["value"] for r in journal if (r["split"], r["metric"]) == ("valid", "accuracy")]
+
+
+def test_profiles_agree_with_the_results(whole: Whole) -> None:
+    profiles = {profile.encoding: profile for profile in whole.comparison.profiles}
+    assert list(profiles) == [ROPE, LEARNED]
+    for encoding, profile in profiles.items():
+        found = results(whole, encoding)
+        for result in found:
+            assert profile.parameters == result["parameters"]
+            assert profile.own_parameters == result["encoding_parameters"]
+            assert profile.memory == result["memory"]
+        assert profile.embedding_norm == found[0]["norms"]["embedding_norm"]
+        assert profile.encoding_norm == found[0]["norms"]["encoding_norm"]
+        assert profile.learning_speed == tuple(result["learning_speed"] for result in found)
+        seconds = sum(result["timing"]["seconds"] / result["steps"] for result in found) / len(found)
+        assert profile.step_ms == pytest.approx(1000 * seconds)
+        assert profile.rate in [point.rate for sweep in whole.comparison.sweeps for point in sweep.points]
+        assert profile.attention is not None and profile.attention.exists()
+    assert (profiles[ROPE].reach, profiles[ROPE].own_parameters, profiles[ROPE].encoding_norm) == (None, 0, 0.0)
+    assert (profiles[LEARNED].reach, profiles[LEARNED].past, profiles[LEARNED].own_parameters) == (8, "refuses", 128)
+
+
+def test_cells_agree_with_the_results(whole: Whole) -> None:
+    (task,) = whole.comparison.analysis.tasks
+    for r in task.ranges:
+        for cell in r.cells:
+            evaluated = [row for result in results(whole, cell.encoding) for row in result["evaluation"]]
+            scores = [row["score"] for row in evaluated if (row["split"], row["length"]) == (r.split, r.length)]
+            assert list(cell.scores) == scores and cell.seeds == (1, 2)
+    assert {cell.scores for r in task.ranges for cell in r.cells if (r.split, cell.encoding) == ("ood", LEARNED)} == {
+        (None, None)
+    }
+
+
+def test_sweeps_agree_with_the_pilot_runs(whole: Whole) -> None:
+    for sweep in whole.comparison.sweeps:
+        pilots = rows(whole.comparison, pilot=True, encoding=sweep.encoding)
+        found = {run["rate"]: whole.store.run(run["run"]).result for run in pilots}
+        assert [p.rate for p in sweep.points] == sorted(found)
+        for point in sweep.points:
+            valid, *_, outside = found[point.rate]["evaluation"]
+            assert (point.score, point.loss) == (valid["score"], valid["loss"])
+            assert list(point.outside.values()) == [outside["score"]]
+
+
+def test_settings_are_those_that_all_runs_share(whole: Whole) -> None:
+    shared = whole.comparison.settings[made.TASK]
+    for run in whole.store.runs():
+        config = run.config
+        own = {key: list(value) if isinstance(value, tuple) else value for key, value in shared.items()}
+        assert own.pop("model") == {key: value for key, value in config.pop("model").items() if key != "encoding"}
+        assert own.pop("evaluation_set") == {f"{r['split']} {r['length']}": r["hash"] for r in run.result["evaluation"]}
+        assert own == {key: value for key, value in config.items() if key not in ("seed", "lr")}
+
+
+def test_the_rest(whole: Whole) -> None:
+    found = whole.comparison
+    assert found.id == asked().id and found.metrics == {made.TASK: "accuracy"} and found.trained == {made.TASK: (4, 8)}
+    assert found.failures == {} and "torch" in found.machine
+
+
+@pytest.fixture
+def copied(whole: Whole, tmp_path: Path) -> Store:
+    """A store to break."""
+    shutil.copytree(whole.store.folder, tmp_path / "copy")
+    return Store(tmp_path / "copy")
+
+
+def gathered(store: Store) -> Comparison:
+    return gather(State(asked(), store), "")
+
+
+def a_run(store: Store, whole: Whole, **wanted: Any) -> Run:
+    return store.run(rows(whole.comparison, **wanted)[0]["run"])
+
+
+def test_a_store_tells_what_the_call_told(whole: Whole, copied: Store) -> None:
+    maps = tuple(replace(p, attention=None) for p in whole.comparison.profiles)
+    found = gathered(copied)
+    assert replace(found, profiles=maps, command="") == replace(whole.comparison, profiles=maps, command="")
+
+
+def test_seeds_that_are_missing(whole: Whole, copied: Store) -> None:
+    lost = a_run(copied, whole, encoding=ROPE, seed=2)
+    shutil.rmtree(lost.folder)
+    found = gathered(copied)
+    assert [run["state"] for run in found.runs if run["run"] == lost.id] == ["not started"]
+    assert [(c.encoding, c.seed) for c in found.curves] == [(ROPE, 1), (LEARNED, 1), (LEARNED, 2)]
+    cells = {cell.encoding: cell.seeds for cell in found.analysis.tasks[0].ranges[0].cells}
+    assert cells == {ROPE: (1,), LEARNED: (1, 2)}
+    assert any("unequal seeds" in alarm.text for alarm in found.analysis.tasks[0].alarms)
+
+
+def test_a_run_that_is_going_on(whole: Whole, copied: Store) -> None:
+    run = a_run(copied, whole, encoding=ROPE, seed=2)
+    (run.folder / "result.json").unlink()
+    assert {row["state"] for row in gathered(copied).runs if row["run"] == run.id} == {"interrupted"}
+    with run.claimed() as mine:
+        assert mine
+        assert {row["state"] for row in gathered(copied).runs if row["run"] == run.id} == {"running"}
+
+
+def test_learning_rates_that_are_missing(whole: Whole, copied: Store) -> None:
+    """A rate that nobody has tried yet did not diverge: it is no point of the sweep."""
+    first = min(run["rate"] for run in whole.comparison.runs)
+    shutil.rmtree(a_run(copied, whole, encoding=ROPE, seed=PILOT, rate=first).folder)
+    sweeps = {sweep.encoding: sweep for sweep in gathered(copied).sweeps}
+    assert first not in [p.rate for p in sweeps[ROPE].points]
+    assert all(p.score is not None for sweep in sweeps.values() for p in sweep.points)
+
+
+def test_failures_of_another_call(whole: Whole, copied: Store) -> None:
+    """A report does not wait for runs that failed: it stands where the study stopped, and names them."""
+    seed = a_run(copied, whole, encoding=ROPE, seed=2)
+    pilot = a_run(copied, whole, encoding=LEARNED, seed=PILOT, rate=0.03)
+    for run in (seed, pilot):
+        (run.folder / "result.json").unlink()
+        run.fail("Traceback ...\nOSError: the disk is full")
+    found = gathered(copied)
+    assert found.failures == {seed.id: "OSError: the disk is full", pilot.id: "OSError: the disk is full"}
+    assert {row["run"] for row in found.runs if row["state"] == "failed"} == {seed.id, pilot.id}
+    texts = [alarm.text for alarm in found.analysis.tasks[0].alarms if alarm.kind == "failed"]
+    assert f"{ROPE}: 1 of 2 runs failed: OSError: the disk is full" in texts
+
+
+def test_nothing_at_all(tmp_path: Path) -> None:
+    found = gathered(Store(tmp_path))
+    assert found.analysis.tasks == () and found.curves == found.profiles == found.sweeps == () and found.machine == {}
+    assert {run["state"] for run in found.runs} == {"not started"} and found.failures == {}
+    assert found.settings.keys() == {made.TASK}
+
+
+def test_results_on_other_problems_are_refused(whole: Whole, copied: Store) -> None:
+    """The task's code has changed since: its name is the same, its problems are not."""
+    run = a_run(copied, whole, encoding=ROPE, seed=2)
+    text = (run.folder / "result.json").read_text()
+    (run.folder / "result.json").write_text(text.replace(run.result["evaluation"][0]["hash"], "0" * 16))
+    with pytest.raises(InputError, match=f"run {run.id} was scored on other problems than"):
+        gathered(copied)
+
+
+def test_what_is_done_is_not_done_again(whole: Whole, copied: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No run is touched, and no worker started."""
+    monkeypatch.setattr(local, "Worker", None)
+    files = {path: path.stat().st_mtime_ns for path in copied.folder.rglob("*") if "studies" not in path.parts}
+    for workers in (0, 2):
+        found = compare(made.TASK, made.ENCODINGS, store=copied.folder, workers=workers, **made.SWEPT, **made.SETTINGS)
+        assert found.analysis == whole.comparison.analysis and found.runs == whole.comparison.runs
+    assert {p: p.stat().st_mtime_ns for p in copied.folder.rglob("*") if "studies" not in p.parts} == files
