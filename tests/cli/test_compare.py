@@ -115,7 +115,7 @@ def test_a_dry_run_tells_and_leaves_nothing(ordinate: Program, store: str) -> No
         ),
         (("compare", "k_back", "--store", "Makefile"), "the store Makefile cannot be made: File exists"),
         (("report", "--store", "nowhere"), "no study in nowhere yet"),
-        (("report", "--format", "doc"), "doc"),
+        (("report", "--format", "doc"), "no report can be written as 'doc'"),
         (("analyze", "nothing.csv"), "cannot read nothing.csv: No such file"),
     ],
 )

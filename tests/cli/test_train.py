@@ -111,11 +111,11 @@ def test_status_lists_what_is_done_and_what_is_not(ordinate: Program, store: str
     fast = [part for part in MAJORITY if not part.startswith("lr=")]
     assert ordinate(*fast, "seed=3", "lr=1e7", "warmup=0", "--store", store).code == 0
     rows = json.loads(ordinate("status", "--store", store, "--json").out)
-    assert [(row["seed"], row["state"]) for row in rows] == [(1, "done"), (2, "interrupted"), (3, "diverged")]
+    assert [(row["seed"], row["state"]) for row in rows] == [(1, "done"), (2, "failed"), (3, "diverged")]
     assert rows[0]["inside"] >= 0.95 and rows[0]["outside"][0]["verdict"] == "solves"
-    assert 0 < rows[1]["step"] < 40 and rows[1]["inside"] is None
+    assert 0 < rows[1]["step"] < 40 and rows[1]["inside"] is None and "File too large" in rows[1]["error"]
     table = ordinate("status", "--store", store).out
-    assert all(word in table for word in ("interrupted", "done", "diverged", "40/40", "binary_majority"))
+    assert all(word in table for word in ("failed", "File too large", "done", "diverged", "40/40", "binary_majority"))
 
 
 def test_a_file_that_cannot_grow_fails_the_run_and_nothing_else(ordinate: Program, store: str) -> None:

@@ -14,7 +14,7 @@ from ordinate.studies import worker
 
 # Forked processes have torch loaded already.
 Process = multiprocessing.get_context("fork").Process
-LONG = 60.0  # seconds after which something that should have happened counts as not happening
+LONG = 120.0  # seconds after which something that should have happened counts as not happening
 
 
 class Forked:
@@ -54,6 +54,13 @@ def until(true: Callable[[], Any], what: str = "") -> Any:
         assert time.monotonic() < end, what or true
         time.sleep(0.01)
     return found
+
+
+def ended(process: Any) -> int:
+    """How a process ended."""
+    process.join(LONG)
+    assert process.exitcode is not None, "it does not end"
+    return int(process.exitcode)
 
 
 def owner(run: Run) -> int | None:

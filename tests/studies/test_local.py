@@ -28,7 +28,7 @@ from ordinate.training import RunConfig, checkpoint
 
 from . import made
 from .conftest import Stores, Whole
-from .processes import Process, alive, log, outcomes, owners, until
+from .processes import Process, alive, ended, log, outcomes, owners, until
 
 SWEPT: dict[str, Any] = dict(encodings=made.ENCODINGS, **made.SWEPT)
 FIXED: dict[str, Any] = dict(seeds=3, fixed=True)
@@ -63,15 +63,15 @@ def work(store: Store, options: dict[str, Any], workers: int, note: Path | None 
         if note:
             note.with_suffix(".stops").write_text(str(executor.stop))
 
-    ended = "done"
+    end = "done"
     try:
         carry_out(made.study(**options), store, executor, watch)
     except Stopped:
-        ended = "stopped"
+        end = "stopped"
     finally:
         executor.close()
     if note:
-        note.write_text(ended)
+        note.write_text(end)
 
 
 Driver = Callable[..., Any]
@@ -155,8 +155,8 @@ def test_killed_twenty_times(whole: Whole, new_store: Stores, driver: Driver) ->
     kills, number = 0, 0
     while kills < 20:
         number += 1
-        store, cut, ended = new_store(str(number)), 0, None
-        while ended != 0:
+        store, cut, code = new_store(str(number)), 0, None
+        while code != 0:
             process = driver(store, SWEPT, 2)
             for _ in range(moments.randint(0, DEATHS - 1)):  # one more at the same run, and that counts as failed
                 process.join(moments.uniform(0, 0.6))
@@ -167,10 +167,9 @@ def test_killed_twenty_times(whole: Whole, new_store: Stores, driver: Driver) ->
             if kills < 20:
                 process.join(moments.uniform(0, 1.5))
                 process.kill()
-            process.join()
-            ended = process.exitcode
-            assert ended in (0, -signal.SIGKILL)
-            if ended:
+            code = ended(process)
+            assert code in (0, -signal.SIGKILL)
+            if code:
                 kills, cut = kills + 1, cut + 2  # its workers go with it
         assert report(store, **SWEPT) == expected
         assert outcomes(store) == results
@@ -182,9 +181,7 @@ def test_killed_twenty_times(whole: Whole, new_store: Stores, driver: Driver) ->
 @pytest.mark.usefixtures("forked")
 def test_two_drivers_share_a_store(store: Store, driver: Driver) -> None:
     both = [driver(store, FIXED, 2) for _ in range(2)]
-    for process in both:
-        process.join()
-    assert [process.exitcode for process in both] == [0, 0]
+    assert [ended(process) for process in both] == [0, 0]
     assert len(store.runs()) == 6
     for run in store.runs():
         assert log(run).count("started") == log(run).count("finished") == 1 and "continued" not in log(run)
@@ -239,12 +236,29 @@ def test_there_is_no_comparison_without_workers(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("forked")
+def test_an_error_of_the_watcher_ends_all(store: Store) -> None:
+    configs, executor = runs_of(made.study(**FIXED), 1), Local(store, 2)
+    pids: list[int] = []
+
+    def watch(event: Event) -> None:
+        pids.extend(worker.process.pid for worker in executor.workers)
+        if event.kind == "progress":
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        executor.run(configs, watch)
+    assert pids and not any(alive(pid) for pid in pids) and executor.workers == []
+    assert executor.run(configs, lambda event: None) == {}  # and the next call goes on
+    executor.close()
+    assert {run.state for run in store.runs()} == {"done"}
+
+
+@pytest.mark.usefixtures("forked")
 def test_one_interrupt_lets_running_runs_finish(store: Store, tmp_path: Path, driver: Driver) -> None:
     process = driver(store, FIXED | dict(seeds=8), 2, tmp_path / "note")
     until(lambda: owners(store))
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
-    process.join()
-    assert process.exitcode == 0 and (tmp_path / "note").read_text() == "stopped"
+    assert ended(process) == 0 and (tmp_path / "note").read_text() == "stopped"
     states = [run.state for run in store.runs()]
     assert set(states) == {"done"} and len(states) < 16
     assert all(log(run).count("started") == 1 and "continued" not in log(run) for run in store.runs())
@@ -258,8 +272,7 @@ def test_two_interrupts_end_running_runs(store: Store, tmp_path: Path, driver: D
         os.killpg(process.pid, signal.SIGINT)
         if count == "1":  # two that come at the same moment would be one
             until(lambda: (tmp_path / "note.stops").exists() and (tmp_path / "note.stops").read_text() == "1")
-    process.join()
-    assert process.exitcode == 0 and (tmp_path / "note").read_text() == "stopped"
+    assert ended(process) == 0 and (tmp_path / "note").read_text() == "stopped"
     assert not any(alive(pid) for pid in pids)
     assert {run.state for run in store.runs()} == {"interrupted"}
 

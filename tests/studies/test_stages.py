@@ -174,6 +174,19 @@ def test_nothing_to_compare_settles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert until_it_stops(monkeypatch, lambda config: made.result(status="diverged")) == SIZES[0]
 
 
+def test_losses_are_settled_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(config: RunConfig, spread: float) -> Result:
+        encoding = str(config.model.encoding)
+        level = {"rope": 1.0, "alibi": 1.5, "none": 2.0}[encoding]
+        loss = level + spread * float(np.random.default_rng([config.seed, *encoding.encode()]).normal())
+        return made.result(metric="loss", inside=loss, outside=loss, loss=loss)
+
+    assert until_it_stops(monkeypatch, lambda config: make(config, 0.01)) == SIZES[0]
+    found = analysis(undecided(), SIZES[0]).tasks[0]
+    assert found.encodings == ("rope", "alibi", "none") and all(pair.claim for pair in found.ranges[0].pairs)
+    assert until_it_stops(monkeypatch, lambda config: make(config, 3.0)) == MOST
+
+
 def learnt(who: Callable[[str, int], bool]) -> made.Make:
     return lambda c: made.result(inside=1.0 if who(str(c.model.encoding), c.seed) else 0.5, outside=0.8)
 

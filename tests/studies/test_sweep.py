@@ -112,6 +112,7 @@ def test_growing_goes_to_the_side_of_the_best() -> None:
     assert grow(chosen(at(0.001, 0.5), at(0.003, 0.9), at(0.01, 0.6))) is None
     assert grow(chosen(at(0.001, 0.5), at(0.003, 0.89), at(0.01, 0.9, error=0.02))) is None  # one that ties is interior
     assert grow(chosen(at(0.001, 0.9))) == 0.003  # one rate has no side
+    assert grow(chosen(at(0.5, 0.9), at(1.0, 0.5))) == 0.3  # from beyond the bound, back
 
 
 def follow(score: Callable[[float], float | None], start: tuple[float, ...]) -> Sweep:
@@ -142,7 +143,10 @@ def test_a_grid_grows_until_the_best_is_interior_or_the_bound_is_reached(start: 
 
 @given(st.lists(rates, min_size=1, max_size=4, unique=True), st.integers(0, 1000))
 def test_growing_ends(start: list[float], luck: int) -> None:
-    follow(lambda rate: hash((rate, luck)) % 7 / 7, tuple(start))
+    found = follow(lambda rate: hash((rate, luck)) % 7 / 7, tuple(start))
+    if found.at_edge:
+        above = found.chosen == found.points[-1].rate
+        assert rung(found.chosen, up=above) > HIGHEST if above else rung(found.chosen, up=above) < LOWEST
 
 
 # Over the runs of a study: which rates are tried for whom.

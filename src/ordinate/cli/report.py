@@ -22,6 +22,7 @@ def run(
     from ordinate.studies.gather import gather
     from ordinate.studies.state import State
 
+    report.known(form)
     runs = open_store(store)
     kept = shelf.find(runs, study)
     comparison = gather(State(kept.study, runs), kept.command)

@@ -15,7 +15,7 @@ FORMATS = ("html", "md", "csv", "tex", "json")
 
 def write(comparison: Comparison, folder: Path, *, formats: Iterable[str] = FORMATS, figures: bool = True) -> Path:
     """report.html, tables/ in the other formats, and figures/ as PDF, PNG and CSV. Tells where the page is."""
-    wanted = [_known(name) for name in formats]
+    wanted = [known(name) for name in formats]
     folder.mkdir(parents=True, exist_ok=True)
     if "html" in wanted:
         _put(folder / "report.html", render(comparison, "html"))
@@ -32,7 +32,7 @@ def write(comparison: Comparison, folder: Path, *, formats: Iterable[str] = FORM
 
 def render(comparison: Comparison, format: str) -> str:
     """One document: the page; words and all tables as md, tex or json; or the results alone as csv."""
-    _known(format)
+    known(format)
     if format == "html":
         from ordinate.report.html import page
 
@@ -57,7 +57,8 @@ def _one(table: Table, format: str) -> str:
     return {"md": markdown, "csv": comma_separated, "tex": latex}[format](table)
 
 
-def _known(name: str) -> str:
+def known(name: str) -> str:
+    """The format of this name, if there is one."""
     if name not in FORMATS:
         raise InputError(f"no report can be written as {name!r}: {nearest(name, FORMATS)}")
     return name

@@ -59,6 +59,6 @@ def grow(sweep: Sweep) -> float | None:
     sides = (True, False) if sweep.chosen == rates[-1] and sweep.tied else (False, True)
     for up in sides if len(rates) == 1 else sides[:1]:
         wanted = rung(rates[-1] if up else rates[0], up=up)
-        if LOWEST * 0.999 <= wanted <= HIGHEST * 1.001:
+        if wanted <= HIGHEST * 1.001 if up else wanted >= LOWEST * 0.999:
             return wanted
     return None
