@@ -1,4 +1,4 @@
-"""`python -m benchmarks [step] [training] [decode] [memory] [study] [store] [--json FILE] [--rounds N]`: all of them unless some are named."""
+"""`python -m benchmarks [PART ...] [--json FILE] [--rounds N]`: all parts unless some are named."""
 
 import argparse
 import json

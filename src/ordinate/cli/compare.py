@@ -55,7 +55,7 @@ def run(
     from ordinate.cli.live import Display
 
     try:
-        with Display(runs, _width(executor), each) as display:
+        with Display(runs, _width(executor), each, lambda: bool(getattr(executor, "stop", 0))) as display:
             state = carry_out(study, runs, executor, display.tell, display.begin)
     except (Stopped, KeyboardInterrupt):
         print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
@@ -140,6 +140,7 @@ def finish(comparison: "Comparison", folder: Path, *, as_json: bool) -> None:
     from ordinate import report
     from ordinate.report.terminal import show
 
+    print("writing the report", file=sys.stderr)
     written = report.write(comparison, folder)
     if as_json:
         print(report.render(comparison, "json"))

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -22,8 +23,9 @@ _MARKS = {"done": ("●", "green"), "running": ("◐", "yellow"), "failed": ("�
 class Display:
     """Told of stages and events; draws them."""
 
-    def __init__(self, store: "Store", workers: int, seconds: float) -> None:
+    def __init__(self, store: "Store", workers: int, seconds: float, stopping: Callable[[], bool]) -> None:
         self.store, self.workers, self.guess = store, workers, seconds  # for one run, until some are done
+        self.stopping = stopping
         self.console = Console(stderr=True, highlight=False, markup=False)
         self.stage: Stage | None = None
         self.states: dict[str, str] = {}
@@ -91,9 +93,10 @@ class Display:
         if stage is None:
             return Group(Text(""))
         runs = f"{self._count('done')} of {len(self.states)} runs"
-        head = Text.assemble(
-            (stage.name, "bold"), f"   {runs}   {self._left()}   ", ("Ctrl-C: finish running runs, then stop", "dim")
-        )
+        keys = "Ctrl-C: finish running runs, then stop"
+        if self.stopping():
+            keys = "finishing the running runs; Ctrl-C again: stop now"
+        head = Text.assemble((stage.name, "bold"), f"   {runs}   {self._left()}   ", (keys, "dim"))
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("task", "encoding", "runs", "now"):
             table.add_column(column, no_wrap=True)
