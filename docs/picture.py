@@ -29,7 +29,7 @@ def keep() -> None:
     state = State(kept.study, open_store())
     seeds = seeds_to_report(state)
     content = {
-        "command": "ordinate compare k_back --quick steps=300",
+        "command": "ordinate compare k_back --quick dim=64 steps=250 lr=0.003",
         "preliminary": kept.study.relaxed,
         "alarms": {task: [asdict(alarm) for alarm in told] for task, told in alarms(state, seeds).items()},
         "observations": [asdict(item) for item in observations(state, seeds) if item.split != "valid"],

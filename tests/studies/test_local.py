@@ -31,7 +31,7 @@ from .conftest import Stores, Whole
 from .processes import Process, alive, ended, log, outcomes, owners, until
 
 SWEPT: dict[str, Any] = dict(encodings=made.ENCODINGS, **made.SWEPT)
-FIXED: dict[str, Any] = dict(seeds=3, fixed=True)
+FIXED: dict[str, Any] = dict(seeds=2, fixed=True)
 LONG_RUN = dict(steps=100_000)
 
 
@@ -114,7 +114,7 @@ def test_every_run_is_told_of(store: Store) -> None:
     executor = Local(store, 2)
     carry_out(made.study(**FIXED), store, executor, events.append)
     executor.close()
-    for config in runs_of(made.study(**FIXED), 3):
+    for config in runs_of(made.study(**FIXED), 2):
         kinds = [event.kind for event in events if event.config == config]
         assert kinds[0] == "started" and kinds[-1] == "done" and set(kinds[1:-1]) == {"progress"}
         steps = [event.progress.step for event in events if event.config == config and event.progress]
@@ -125,15 +125,15 @@ def test_every_run_is_told_of(store: Store) -> None:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) -> None:
     asked = made.study(**FIXED)
-    bad = store.run(runs_of(asked, 3)[2].id)
+    bad = store.run(runs_of(asked, 2)[2].id)
     bad.folder.mkdir(parents=True)
     (bad.folder / checkpoint.NAME).write_bytes(b"nonsense")
     settings = made.SETTINGS | {"lr": 0.01}
-    first = compare(made.TASK, "rope,alibi", seeds=3, store=store.folder, workers=workers, **settings)
+    first = compare(made.TASK, "rope,alibi", seeds=2, store=store.folder, workers=workers, **settings)
     assert list(first.failures) == [bad.id] and "is no checkpoint of this program" in first.failures[bad.id]
     assert bad.state == "failed" and "Traceback" in (bad.folder / "error.txt").read_text()
     assert [alarm.text for task in first.analysis.tasks for alarm in task.alarms if alarm.kind == "failed"] == [
-        f"rope: 1 of 3 runs failed: {bad.error}"
+        f"rope: 1 of 2 runs failed: {bad.error}"
     ]
     assert {run["state"] for run in first.runs if run["run"] != bad.id} == {"finished"}
     assert next(run for run in first.runs if run["run"] == bad.id)["state"] == "failed"
@@ -141,10 +141,10 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
     assert told(gather(State(asked, store), first.command)) == told(first)
 
     (bad.folder / checkpoint.NAME).unlink()
-    second = compare(made.TASK, "rope,alibi", seeds=3, store=store.folder, workers=workers, **settings)
+    second = compare(made.TASK, "rope,alibi", seeds=2, store=store.folder, workers=workers, **settings)
     assert second.failures == {} and {run["state"] for run in second.runs} == {"finished"}
     assert not (bad.folder / "error.txt").exists()
-    assert all(log(store.run(config.id)).count("started") == 1 for config in runs_of(asked, 3) if config.id != bad.id)
+    assert all(log(store.run(config.id)).count("started") == 1 for config in runs_of(asked, 2) if config.id != bad.id)
 
 
 @pytest.mark.slow
@@ -182,14 +182,14 @@ def test_killed_twenty_times(whole: Whole, new_store: Stores, driver: Driver) ->
 def test_two_drivers_share_a_store(store: Store, driver: Driver) -> None:
     both = [driver(store, FIXED, 2) for _ in range(2)]
     assert [ended(process) for process in both] == [0, 0]
-    assert len(store.runs()) == 6
+    assert len(store.runs()) == 4
     for run in store.runs():
         assert log(run).count("started") == log(run).count("finished") == 1 and "continued" not in log(run)
 
 
 @pytest.mark.usefixtures("forked")
 def test_a_run_that_kills_its_workers_fails_alone(store: Store) -> None:
-    configs = runs_of(made.study(**FIXED), 3)
+    configs = runs_of(made.study(**FIXED), 2)
     executor, events = Local(store, 2), []
 
     def watch(event: Event) -> None:

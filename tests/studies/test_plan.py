@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ordinate import InputError
@@ -149,6 +149,7 @@ def test_written_and_read_it_is_the_same(options: dict[str, Any]) -> None:
         assert asked.run(one, 3, 0.01).id == again.run(two, 3, 0.01).id
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 100), st.floats(1e-6, 1.0))
 def test_a_run_has_the_seed_and_the_rate_that_it_was_given(seed: int, rate: float) -> None:
     asked = made.study()

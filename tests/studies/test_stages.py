@@ -243,7 +243,9 @@ def six() -> State:
     return made.state_of(made.study(made.SIX, fixed=True))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(st.lists(st.lists(st.floats(0, 1), min_size=5, max_size=5), min_size=6, max_size=6), st.booleans())
 def test_five_seeds_never_tell_two_of_six_apart(
     monkeypatch: pytest.MonkeyPatch, scores: list[list[float]], fitted: bool

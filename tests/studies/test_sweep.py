@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ordinate.studies.comparison import RatePoint, Sweep
@@ -36,6 +36,7 @@ def test_the_ladder_goes_up_and_down() -> None:
     assert rung(0.5, up=True) == 1.0 and rung(0.5, up=False) == 0.3
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rates)
 def test_a_rung_is_the_next_round_number(rate: float) -> None:
     above, below = rung(rate, up=True), rung(rate, up=False)
@@ -92,6 +93,7 @@ scores = st.one_of(st.none(), st.floats(0, 1))
 points = st.lists(st.tuples(scores, st.floats(0, 3), st.floats(0, 0.1)), min_size=1, max_size=6)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(points, st.booleans(), st.data())
 def test_what_happens_beyond_training_never_matters(
     found: list[tuple[float | None, float, float]], lower: bool, data: st.DataObject
@@ -141,6 +143,7 @@ def test_a_grid_grows_until_the_best_is_interior_or_the_bound_is_reached(start: 
     assert lost.at_edge and min(p.rate for p in lost.points) == LOWEST
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(rates, min_size=1, max_size=4, unique=True), st.integers(0, 1000))
 def test_growing_ends(start: list[float], luck: int) -> None:
     found = follow(lambda rate: hash((rate, luck)) % 7 / 7, tuple(start))
