@@ -40,7 +40,7 @@ def test_a_table_and_a_verdict_without_torch(tmp_path: Path) -> None:
     code += "try: main()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert "Use turns: it alone solves copy beyond training (longer 16), in all 6 seeds." in done.stdout
-    assert "turns over table (by 0.690, p 0.031, 6 seeds)" in " ".join(done.stdout.split())
+    assert "turns over table (mean difference 0.690, p 0.031, 6 seeds)" in " ".join(done.stdout.split())
     assert "Limit: no column chance" in done.stdout
 
 
@@ -77,13 +77,21 @@ def test_a_loss_is_better_when_lower(tmp_path: Path) -> None:
         (["a,copy,1,8,test,1"], HEADER, "line 2: unknown split 'test'"),
         (["a,copy,1,8,id,high"], HEADER, "line 2: score is no number: 'high'"),
         (["a,copy,1,8,id"], HEADER, "line 2: not as many fields as the header has"),
-        (["a,copy,1,8,id,1", "a,copy,1,8,id,0.5"], HEADER, "lines 2 and 3: two scores for a on copy, seed 1, id 8"),
+        (
+            ["a,copy,1,8,id,1", "a,copy,1,8,id,0.5"],
+            HEADER,
+            "lines 2 and 3: two different rows for a on copy, seed 1, id 8",
+        ),
         (["a,copy,1,8,id,97.5"], HEADER, "write accuracies from 0 to 1"),
         (["a,copy,1,8,id,1,up"], f"{HEADER},direction", "direction is higher or lower, got 'up'"),
         (["a,copy,1,8,id,1,0.9", "a,copy,2,8,id,1,0.8"], f"{HEADER},bar", "another bar or direction than above"),
         (["a,copy,1,8,id,1,1.5"], f"{HEADER},n", "n is no count: '1.5'"),
         (["a,copy,1,8,id,1,x"], f"{HEADER},chance", "chance is no number: 'x'"),
         (rows(), f"{HEADER},{HEADER}", "twice"),
+        (["a,copy,1,8,id,-0.5"], HEADER, "has the score -0.5: write accuracies from 0 to 1"),
+        (["a,copy,1,8,id,1,25"], f"{HEADER},chance", "chance lies between 0 and 1, got 25"),
+        (["a,copy,1,8,id,1,0.5", "a,copy,2,8,id,1,0.2"], f"{HEADER},chance", "another chance than above"),
+        (["a,copy,1,8,valid,1"], HEADER, "all rows have split valid"),
     ],
 )
 def test_what_cannot_be_used_is_told_in_a_sentence(lines: list[str], header: str, words: str, tmp_path: Path) -> None:
@@ -133,5 +141,8 @@ def test_a_million_rows(tmp_path: Path) -> None:
     ]
     command = [sys.executable, "-m", "ordinate", "analyze", str(put(tmp_path, lines))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "Learnt in more seeds: e0 over e6, e7, e8 and e9 (by at least 0.500, p < 1e-6, 5000 seeds)" in done.stdout
+    assert (
+        "Learnt in more seeds: e0 over e6, e7, e8 and e9 (mean difference from 0.500, p < 1e-6, 5000 seeds)"
+        in done.stdout
+    )
     assert len(done.stdout) < 10_000

@@ -60,7 +60,9 @@ def test_every_word_in_its_place() -> None:
         "blind": (0, 5),
     }
     assert task.encodings[:3] == ("turns", "half", "table")
-    assert task.verdict[0] == "Use turns: it alone solves recall beyond training (longer 64), in all 5 seeds."
+    assert task.verdict[0] == "turns alone solves recall beyond training (longer 64), in all 5 seeds."
+    enough = only(observed(TYPICAL, seeds=10))
+    assert enough.verdict[0] == "Use turns: it alone solves recall beyond training (longer 64), in all 10 seeds."
 
 
 def test_who_did_not_fit_has_no_score_beyond() -> None:
@@ -77,7 +79,7 @@ def test_seeds_that_disagree_are_counted() -> None:
     items = [replace(o, score=0.06) if (o.encoding, o.split) == ("b", "ood") and o.seed > 3 else o for o in items]
     task = only(items)
     assert words(task.ranges[1])["b"] == "mixed: 3 solve, 2 fit"
-    assert "Use a: it alone solves" in task.verdict[0]
+    assert task.verdict[0] == "a alone solves recall beyond training (longer 64), in all 5 seeds."
 
 
 def test_only_seeds_where_both_fitted_are_compared() -> None:
@@ -162,13 +164,13 @@ def test_a_diverged_run_is_told_and_not_counted() -> None:
 
 def test_nobody_learnt_it() -> None:
     task = only(observed({"a": (0.6, 0.5), "b": (0.4, 0.3)}))
-    assert task.verdict[0].startswith("No encoding learnt recall with this budget (a comes closest (0.")
+    assert task.verdict[0].startswith("No encoding learnt recall with this budget (a comes closest, 0.")
     assert "nothing can be said about longer sequences" in task.verdict[0]
 
 
 def test_one_of_several_that_solve_is_not_singled_out() -> None:
     task = only(observed({"a": (1.0, 1.0), "b": (1.0, 0.99), "c": (1.0, 0.1)}, seeds=8))
-    assert task.verdict[0].startswith("Use any of a and b: all of them solve")
+    assert task.verdict[0] == "Use a or b: a and b both solve recall beyond training (longer 64), in all 8 seeds."
 
 
 def test_looks_lower_alpha() -> None:
@@ -240,3 +242,74 @@ class TestAlarms:
         edge = Alarm("grid edge", "a: the best learning rate (0.1) is the largest that was tried")
         (task,) = analyse(observed({"a": (1, 1), "b": (1, 0.4)}, 6), alarms={"recall": [edge]}).tasks
         assert edge in task.alarms
+
+
+# Sentences that must not be false.
+
+
+def changed(items: list[Observation], encoding: str, split: str, seeds: set[int], score: float) -> list[Observation]:
+    return [
+        replace(o, score=score) if (o.encoding, o.split) == (encoding, split) and o.seed in seeds else o for o in items
+    ]
+
+
+def test_the_furthest_has_the_best_mean_not_the_most_seeds() -> None:
+    items = changed(observed({"a": (1, CHANCE), "b": (1, 0.94)}, 8, 0.0), "b", "id", {1}, 0.8)
+    task = only(items)
+    assert task.verdict[0] == (
+        "No encoding solves recall beyond training in every seed; b goes furthest (0.940, longer 64, in the 7 of 8 "
+        "seeds that learnt the task)."
+    )
+    assert task.encodings[0] == "b"
+
+
+def test_no_use_without_a_test() -> None:
+    """Alone in solving it everywhere, and still not shown to be better than one that nearly does."""
+    items = changed(observed({"a": (1, 1), "b": (1, 1)}, 8, 0.0), "b", "ood", {1}, 0.9)
+    task = only(items)
+    assert task.verdict[0].startswith("a alone solves recall") and task.verdict[0].endswith(
+        "not shown to be better than b."
+    )
+    assert not any(line.startswith("Use") for line in task.verdict)
+
+
+def test_an_encoding_without_a_result_stays_in_the_table_and_in_the_correction() -> None:
+    items = observed({"a": (1, 0.99), "b": (1, 0.3)}, 6)
+    (task,) = analyse(items, planned={"recall": ["a", "b", "c"]}).tasks
+    assert words(task.ranges[1])["c"] == "no result" and task.fits["c"] == (0, 0)
+    assert len(task.ranges[1].pairs) == 3 and task.seeds_needed == 7
+    assert not any(pair.claim for pair in task.ranges[1].pairs)
+    assert task.ranges[1].ranks is not None and task.ranges[1].ranks.average == {"a": 1, "b": 2}
+
+
+def test_unequal_seeds_count_as_what_is_common() -> None:
+    items = [o for o in observed({"a": (1, 1), "b": (1, 0.4)}, 8) if o.encoding != "a" or o.seed <= 4]
+    task = only(items)
+    assert "in all 4 seeds" in task.verdict[0] and "4 of the 6 that 2 encodings need" in task.verdict[-1]
+
+
+def test_a_seed_without_a_score_in_distribution_is_not_gated() -> None:
+    items = [o for o in observed({"a": (1, 1), "b": (1, 0.7)}) if (o.encoding, o.split) != ("b", "id")]
+    task = only(items)
+    assert words(task.ranges[1])["b"] == "not scored in distribution" and words(task.ranges[0])["b"] == "no result"
+    assert "0.70" not in " ".join(task.verdict)
+
+
+def test_alike_is_said() -> None:
+    task = only(observed({"a": (1.0, 0.9), "b": (1.0, 0.9)}, seeds=8))
+    assert "No difference above 0.02 (longer 64)" in task.verdict[-1]
+
+
+def test_all_diverged() -> None:
+    items = [replace(o, score=None, diverged=True) for o in observed({"a": (1, 1), "b": (1, 1)})]
+    assert "(every run diverged, bar 0.95)" in only(items).verdict[0]
+
+
+def test_a_floor_beyond_training_does_not_say_that_nothing_was_learnt() -> None:
+    (alarm,) = [a for a in only(observed({"a": (1, CHANCE), "b": (1, CHANCE)}, 6)).alarms if a.kind == "floor"]
+    assert "longer 64" in alarm.text and "nothing was learnt" not in alarm.text
+
+
+def test_no_ceiling_where_somebody_is_at_the_top() -> None:
+    items = [replace(o, sequences=40) for o in observed({"a": (1, 1), "b": (1, 1), "c": (0.92, 0.9)}, 6, 0.0)]
+    assert "ceiling" not in {alarm.kind for alarm in only(items).alarms}

@@ -102,7 +102,7 @@ def _confirm(study: "Study", *, yes: bool, asked: bool) -> None:
 
 
 def _width(executor: object) -> int:
-    return len(getattr(executor, "places", [None]))
+    return len(getattr(executor, "places", []))
 
 
 def announce(study: "Study", store: "Store", executor: object) -> float:
@@ -119,17 +119,17 @@ def announce(study: "Study", store: "Store", executor: object) -> float:
     if study.size <= 20 * MANY:  # beyond, looking alone takes minutes
         stage = next_stage(state)
         missing = study.size - (len(stage.runs) - len(stage.missing)) if stage.missing else 0
-    upper = "up to " if study.seeds == "auto" else ""
+    bound = "up to " if study.seeds == "auto" else "at least " if study.rates else ""
     if not missing:
         print(f"{len(stage.runs)} runs, all done", file=sys.stderr)
         return 0.0
     first = {task: base for task, _, base in reversed(study.bases)}
     found = [estimate(base) for base in first.values()]
     seconds, size = (sum(getattr(e, k) for e in found) / len(found) for k in ("seconds", "bytes"))
-    workers = _width(executor)
+    workers = max(1, _width(executor))
     ahead = f"about {duration(missing * seconds / workers)} with {workers} worker{'s' * (workers != 1)}"
     disk = f"{max(1, round(missing * size / 1e6)):,} MB in {store.folder}"
-    print(f"{upper}{study.size:,} runs, {study.size - missing:,} done; {ahead}, {disk}", file=sys.stderr)
+    print(f"{bound}{study.size:,} runs, {study.size - missing:,} done; {ahead}, {disk}", file=sys.stderr)
     return float(seconds)
 
 
@@ -148,5 +148,9 @@ def finish(comparison: "Comparison", folder: Path, *, as_json: bool) -> None:
         show(comparison.analysis, Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False))
     print(f"\nReport: {written}", file=sys.stderr)
     if comparison.failures:
-        print(f"ordinate: {len(comparison.failures)} runs failed; the same command tries them again", file=sys.stderr)
+        first = next(iter(comparison.failures.values()))
+        print(
+            f"ordinate: {len(comparison.failures)} runs failed ({first}); the same command tries them again",
+            file=sys.stderr,
+        )
         raise typer.Exit(1)

@@ -86,14 +86,15 @@ class Display:
         each = sum(self.took) / len(self.took) if self.took else self.guess
         under_way = sum(1 - now.step / now.steps for now in self.now.values())
         waiting = self._count("waiting") + self._count("running") - len(self.now) + under_way
-        return f"{duration(each * waiting / max(1, self.workers))} left"
+        left = f"{duration(each * waiting / max(1, self.workers))} left"
+        return left if self.now or self.took else f"{left}, starting"
 
     def _draw(self) -> Group:
         stage = self.stage
         if stage is None:
             return Group(Text(""))
         runs = f"{self._count('done')} of {len(self.states)} runs"
-        keys = "Ctrl-C: finish running runs, then stop"
+        keys = "Ctrl-C: finish running runs, then stop" if self.workers else "Ctrl-C: stop"
         if self.stopping():
             keys = "finishing the running runs; Ctrl-C again: stop now"
         head = Text.assemble((stage.name, "bold"), f"   {runs}   {self._left()}   ", (keys, "dim"))

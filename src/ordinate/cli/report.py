@@ -35,7 +35,8 @@ def run(
     if output is None or str(output) == "-":
         sys.stdout.write(text)
         return
-    if not output.parent.is_dir():
-        raise InputError(f"{output} cannot be written: there is no folder {output.parent}")
+    if not output.parent.is_dir() or output.is_dir():
+        why = "it is a folder" if output.is_dir() else f"there is no folder {output.parent}"
+        raise InputError(f"{output} cannot be written: {why}")
     write_atomic(output, text.encode())
     print(output)

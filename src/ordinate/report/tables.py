@@ -102,9 +102,11 @@ def results(comparison: Comparison) -> Table:
 
 def pairs(comparison: Comparison) -> Table:
     """Every two encodings on every range."""
+    level = f"{100 * (1 - comparison.analysis.alpha):.3g} %"
     columns = (
         TASK, RANGE, Column("better", "better mean"), Column("worse", "worse mean"), Column("seeds", "seeds"),
-        Column("difference", "difference", ".4f"), Column("low", "95 % low", ".4f"), Column("high", "95 % high", ".4f"),
+        Column("difference", "difference", ".4f"), Column("low", f"{level} low", ".4f"),
+        Column("high", f"{level} high", ".4f"),
         Column("p", "p", P), Column("corrected", "p, corrected", P), Column("claim", "claim"),
         Column("remark", "remark"),
     )  # fmt: skip
@@ -116,8 +118,8 @@ def pairs(comparison: Comparison) -> Table:
                 numbers = (i.mean, i.low, i.high) if i else (None, None, None)
                 names = (task.task, r.name, pair.better, pair.worse, pair.seeds)
                 rows.append((*names, *numbers, pair.p, pair.corrected, pair.claim, pair.remark))
-    level = comparison.analysis.alpha
-    note = f"Exact sign-flip tests over paired seeds, corrected by Holm within a range; alpha {level:g}."
+    alpha = comparison.analysis.alpha
+    note = f"Exact sign-flip tests over paired seeds, corrected by Holm within a range; alpha {alpha:.3g}."
     return Table("pairs", "Pairs", columns, tuple(rows), note=note)
 
 

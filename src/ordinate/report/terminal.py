@@ -14,9 +14,9 @@ def show(analysis: Analysis, console: Console) -> None:
     """Task by task; what limits all of them comes last."""
     for task in analysis.tasks:
         n = len(task.seeds)
-        title = Text.assemble("\n", (task.task, "bold"), f", {n} seed{'s' * (n != 1)}")
+        title = Text.assemble("\n", (task.task, "bold"), f", {n} seed{'s' * (n != 1)}  ")
         if analysis.preliminary:
-            title.append("  preliminary", "bold magenta")
+            title.append("preliminary", "bold magenta")
         console.print(title)
         console.print(table(task))
         left_out = len(task.ranges) - len(_shown(task))
@@ -32,10 +32,9 @@ def show(analysis: Analysis, console: Console) -> None:
     for limit in analysis.limits:
         console.print(Text.assemble(("Limit: ", "bold"), limit))
     for family, ranks in analysis.families.items():
+        which = f"all {ranks.blocks} tasks" if family in ("tasks", "all tasks") else f"{ranks.blocks} {family} tasks"
         order = ", ".join(f"{name} {value:.2f}" for name, value in ranks.average.items())
-        console.print(
-            f"Average ranks over {ranks.blocks} {family if family == 'tasks' else 'tasks, ' + family}: {order}"
-        )
+        console.print(f"Average ranks over {which}: {order}")
 
 
 def table(task: TaskAnalysis) -> Table:
@@ -72,10 +71,12 @@ def _heading(r: Range) -> str:
 
 def _cell(cell: Cell) -> Text:
     """`solves 0.998 [0.995, 1.000]`; the numbers of seeds that may not be reported are not there."""
-    text = Text(cell.word, _STYLE.get(cell.word, "dim" if cell.interval is None else ""))
-    if cell.interval is not None and not cell.word.startswith("did not fit"):
+    shown = cell.interval is not None and not cell.word.startswith("did not fit")
+    style = _STYLE.get(cell.word, "dim" if cell.interval is None else "")
+    text = Text(cell.word + " " * bool(shown and cell.word), style)
+    if shown and cell.interval is not None:
         i = cell.interval
-        text.append(f"{' ' * bool(cell.word)}{i.mean:.3f}", "default")
+        text.append(f"{i.mean:.3f} ", "default")
         if i.low is not None and i.high is not None:
-            text.append(f" [{i.low:.3f}, {i.high:.3f}]", "dim")
+            text.append(f"[{i.low:.3f}, {i.high:.3f}]", "dim")
     return text

@@ -28,13 +28,15 @@ def _level(task: TaskAnalysis, r: Range) -> list[Alarm]:
         return []
     middle = sum(means) / len(means)
     if max(means) <= _high(r.floor, r.sequences):
-        text = (
-            f"{r.name}: every encoding is at the floor ({r.floor:.3f}): nothing was learnt, there is nothing to compare"
-        )
+        why = "nothing was learnt" if r.split == "id" else "nothing of what was learnt reaches there"
+        text = f"{r.name}: every encoding is at the floor ({r.floor:.3f}): {why}, there is nothing to compare"
         return [Alarm("floor", text)]
     low, high = (middle - NOISE, middle + NOISE) if r.sequences is None else band(middle, r.sequences)
-    if middle < CEILING and low <= min(means) and max(means) <= high:
-        text = f"{r.name}: every encoding scores {middle:.3f} within noise: suspect the data before the encodings"
+    if max(means) < CEILING and low <= min(means) and max(means) <= high:
+        span = f"{min(means):.3f} to {max(means):.3f}"
+        text = (
+            f"{r.name}: every encoding has the same score within noise ({span}): suspect the data before the encodings"
+        )
         return [Alarm("ceiling", text)]
     return []
 

@@ -24,17 +24,23 @@ def analyse(
     observations: Sequence[Observation],
     *,
     alpha: float = 0.05,
+    planned: Mapping[str, Sequence[str]] | None = None,
     alarms: Mapping[str, Sequence[Alarm]] | None = None,
     limits: Sequence[str] = (),
     preliminary: Sequence[str] = (),
 ) -> Analysis:
-    """All statistics of a comparison. `alarms` are those, by task, that scores alone cannot show."""
+    """All statistics of a comparison.
+
+    By task: `planned` names all its encodings, so that one without any score is still in the table and in the
+    correction for many pairs; `alarms` are those that scores alone cannot show.
+    """
     by_task: dict[str, list[Observation]] = {}
     for item in observations:
         if item.split in ORDER:
             by_task.setdefault(item.task, []).append(item)
     tasks = tuple(
-        _Task(name, items, alpha).analysis(tuple((alarms or {}).get(name, ()))) for name, items in by_task.items()
+        _Task(name, items, (planned or {}).get(name, ()), alpha).analysis(tuple((alarms or {}).get(name, ())))
+        for name, items in by_task.items()
     )
     encodings = tuple(dict.fromkeys(item.encoding for item in observations))
     return Analysis(tasks, encodings, alpha, _families(tasks, alpha), tuple(limits), tuple(preliminary))
@@ -43,9 +49,9 @@ def analyse(
 class _Task:
     """The scores of one task, by range, encoding and seed."""
 
-    def __init__(self, name: str, items: list[Observation], alpha: float) -> None:
+    def __init__(self, name: str, items: list[Observation], planned: Sequence[str], alpha: float) -> None:
         self.name, self.items, self.alpha, self.first = name, items, alpha, items[0]
-        self.encodings = list(dict.fromkeys(item.encoding for item in items))
+        self.encodings = list(dict.fromkeys([*planned, *(item.encoding for item in items)]))
         self.seeds = sorted({item.seed for item in items})
         own: dict[str, set[int]] = {encoding: set() for encoding in self.encodings}
         for item in items:
@@ -106,8 +112,9 @@ class _Task:
         sign = -1 if some.direction == "lower" else 1
         cells.sort(
             key=lambda c: (
-                -sum(c.counted),
+                c.interval is None,
                 -sign * c.interval.mean if c.interval else 0.0,
+                -sum(c.counted),
                 -sign * _mean(c.scores),
                 c.encoding,
             )
@@ -122,27 +129,37 @@ class _Task:
 
     def _cell(self, encoding: str, place: Place) -> Cell:
         items = [item for seed in self.own[encoding] if (item := self.at[place].get((encoding, seed)))]
-        starts = [(self.inside or {}).get((encoding, item.seed), item) for item in items]
         words: dict[str, int] = {}
-        for item, start in zip(items, starts, strict=True) if self.scored else ():
-            told = self._word(item, None) if place[0] == "id" or start is item else self._word(start, item)
+        for item in items if self.scored else ():
+            told = self._told(item)
             words[told] = words.get(told, 0) + 1
         counted = tuple(self._counts(item) for item in items)
         values = [item.score for item, yes in zip(items, counted, strict=True) if yes and item.score is not None]
         found = interval(values) if values else None
         scaled = normalised(found.mean, items[0].chance) if found and self.scored and items[0].chance < 1 else None
         return Cell(
-            encoding, _cell_word(words, _mean([start.score for start in starts])), words,
+            encoding, _cell_word(words, _mean(self._inside_scores(items))) if items else "no result", words,
             tuple(item.seed for item in items), tuple(item.score for item in items), counted, found, scaled,
         )  # fmt: skip
 
+    def _told(self, item: Observation) -> str:
+        """The word of one seed on one range."""
+        if item.split == "id" or self.inside is None:
+            return self._word(item, None)
+        start = self.inside.get((item.encoding, item.seed))
+        return "not scored in distribution" if start is None else self._word(start, item)
+
+    def _inside_scores(self, items: list[Observation]) -> list[float | None]:
+        starts = [(self.inside or {}).get((item.encoding, item.seed)) for item in items]
+        return [start.score for start in starts if start is not None]
+
     def _ranks(self, rows: dict[Key, Observation]) -> Ranks | None:
-        """Over the seeds that all encodings have."""
-        seeds = [s for s in self.seeds if all((encoding, s) in rows for encoding in self.encodings)]
-        if not seeds or len(self.encodings) < 2:
+        """Of the encodings that have scores, over the seeds that all of them have."""
+        names = [name for name in self.encodings if self.own[name]]
+        seeds = [s for s in self.seeds if all((name, s) in rows for name in names)]
+        if not seeds or len(names) < 2:
             return None
-        scores = np.array([[self._effective(rows[encoding, s]) for encoding in self.encodings] for s in seeds])
-        return ranks(self.encodings, scores, self.alpha)
+        return ranks(names, np.array([[self._effective(rows[n, s]) for n in names] for s in seeds]), self.alpha)
 
     def _fit_pairs(self) -> tuple[Pair, ...]:
         """Fit rates come first: whoever did not learn a task cannot be compared beyond it."""

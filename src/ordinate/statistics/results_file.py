@@ -43,7 +43,8 @@ class _File:
     def __init__(self, path: Path, rows: "csv.DictReader[str]") -> None:
         self.path, self.rows, self.found = path, rows, Reading()
         self.columns = list(rows.fieldnames or ())
-        self.seen: dict[tuple[str, str, int, str, int], tuple[float | None, int]] = {}
+        self.seen: dict[tuple[str, str, int, str, int], tuple[Observation, int]] = {}
+        self.chances: dict[tuple[str, str, int], float] = {}
         self.twice: list[int] = []
         self.empty: list[int] = []
         self.nan: list[int] = []
@@ -80,14 +81,18 @@ class _File:
             key = (item.task, item.encoding, item.seed, item.split, item.length)
             if key in self.seen:
                 before, where = self.seen[key]
-                if before != item.score:
+                if before != item:
                     raise InputError(
-                        f"{self.path}, lines {where} and {line}: two scores for {item.encoding} on {item.task}, seed "
-                        f"{item.seed}, {item.split} {item.length}: keep one"
+                        f"{self.path}, lines {where} and {line}: two different rows for {item.encoding} on {item.task}"
+                        f", seed {item.seed}, {item.split} {item.length}: keep one"
                     )
                 self.twice.append(line)
                 continue
-            self.seen[key] = (item.score, line)
+            if self.chances.setdefault((item.task, item.split, item.length), item.chance) != item.chance:
+                raise InputError(
+                    f"{self.path}, line {line}: {item.task}, {item.split} {item.length} has another chance than above"
+                )
+            self.seen[key] = (item, line)
             yield item
 
     def _observation(self, row: dict[str, str], line: int) -> Observation:
@@ -97,6 +102,8 @@ class _File:
             raise InputError(f"{self.path}, line {line}: unknown split {split!r}: {nearest(split, SPLITS)}")
         score, diverged = self._score(row["score"].strip(), line)
         chance = self._number(row, "chance", line) or 0.0
+        if not 0 <= chance < 1 and (row.get("direction") or "").strip() != "lower":
+            raise InputError(f"{self.path}, line {line}: chance lies between 0 and 1, got {chance:g}")
         n = self._number(row, "n", line)
         direction = (row.get("direction") or "higher").strip() or "higher"
         if direction not in ("higher", "lower"):
@@ -154,7 +161,10 @@ class _File:
         return value
 
     def _check_scores(self) -> None:
-        large = [o for o in self.found.observations if o.bar is not None and o.score is not None and abs(o.score) > 1]
+        items = self.found.observations
+        if all(o.split == "valid" for o in items):
+            raise InputError(f"{self.path}: all rows have split valid, which chooses and never counts: give id or ood")
+        large = [o for o in items if o.bar is not None and o.score is not None and not 0 <= o.score <= 1]
         if large:
             raise InputError(
                 f"{self.path}: {large[0].task} has the score {large[0].score:g}: write accuracies from 0 to 1 (or "

@@ -35,27 +35,41 @@ def verdict(task: TaskAnalysis, alpha: float) -> tuple[str, ...]:
 
 
 def _solved(task: TaskAnalysis, winners: Sequence[str], outside: Sequence[Range]) -> str:
-    where = _spans(outside)
-    seeds = len(task.seeds)
-    each = f"in all {seeds} seeds" if seeds > 1 else "in its one seed"
+    """Who solves it everywhere. To say `use` takes more: the tests must set them above all others."""
+    n = min(len(cell.seeds) for r in outside for cell in r.cells if cell.encoding in winners)
+    what = (
+        f"{task.task} beyond training ({_spans(outside)}), in {'all' if n > 1 else 'the only'} {n} seed{'s' * (n > 1)}"
+    )
+    others = [e for e in task.encodings if e not in winners]
+    open_ = [e for e in others if not all(_above(task, winner, e) for winner in winners)]
     if len(winners) == 1:
-        return f"Use {winners[0]}: it alone solves {task.task} beyond training ({where}), {each}."
-    return f"Use any of {_and(winners)}: all of them solve {task.task} beyond training ({where}), {each}."
+        if not open_ and others:
+            return f"Use {winners[0]}: it alone solves {what}."
+        rest = f"; it is not shown to be better than {_and(open_)}" if len(task.seeds) >= task.seeds_needed else ""
+        return f"{winners[0]} alone solves {what}{rest}."
+    use = f"Use {' or '.join(winners)}: " if not open_ else ""
+    return f"{use}{_and(winners)} {'both' if len(winners) == 2 else 'all'} solve {what}."
+
+
+def _above(task: TaskAnalysis, one: str, two: str) -> bool:
+    """Whether one is shown to be better: by its scores, by how often it learnt the task, or by going there at all."""
+    r = task.ranges[task.headline]
+    pairs = [*r.pairs, *task.fit_pairs]
+    return _cell(r, two).word == "out of range" or any(p.claim and (p.better, p.worse) == (one, two) for p in pairs)
 
 
 def _furthest(task: TaskAnalysis, r: Range) -> str:
     told = [cell for cell in r.cells if cell.interval is not None]
     if not told or told[0].interval is None:
         return f"No encoding that learnt {task.task} can go beyond training ({r.name})."
+    if not any({"solves", "partial"} & cell.words.keys() for cell in told):
+        return f"No encoding goes beyond training on {task.task}: all stay at the floor ({r.floor:.3f}, {r.name})."
     best, rest = told[0], told[1:]
-    figure = f"{told[0].interval.mean:.3f}, {r.name}"
-    if best.words.keys() <= {"fits"}:
-        return (
-            f"No encoding goes beyond training on {task.task}: at best the floor ({r.floor:.3f}) is reached ({r.name})."
-        )
-    claims = {pair.worse for pair in r.pairs if pair.claim and pair.better == best.encoding}
-    if rest and all(cell.encoding in claims for cell in rest):
-        return f"Use {best.encoding}: it goes furthest on {task.task} ({figure}), better than all that learnt it."
+    good, of = task.fits[best.encoding]
+    learnt = "" if good == of else f", in the {good} of {of} seeds that learnt the task"
+    figure = f"{told[0].interval.mean:.3f}, {r.name}{learnt}"
+    if good == of and rest and all(_above(task, best.encoding, cell.encoding) for cell in r.cells if cell is not best):
+        return f"Use {best.encoding}: it goes furthest on {task.task} ({figure}), better than all others."
     return f"No encoding solves {task.task} beyond training in every seed; {best.encoding} goes furthest ({figure})."
 
 
@@ -69,8 +83,10 @@ def _inside_only(task: TaskAnalysis, r: Range) -> str:
 
 def _not_learnt(task: TaskAnalysis) -> str:
     r = next((r for r in reversed(task.ranges) if r.split == "id"), task.ranges[0])
-    floor = all(cell.words.keys() <= {"at chance"} for cell in r.cells)
-    at = "every one is at the floor" if floor else f"{r.cells[0].encoding} comes closest ({_number(r.cells[0])})"
+    words = {word for cell in r.cells for word in cell.words}
+    at = f"{r.cells[0].encoding} comes closest, {_number(r.cells[0])}"
+    if words <= {"diverged", "at chance"}:
+        at = "every run diverged" if words == {"diverged"} else "every one is at the floor"
     return (
         f"No encoding learnt {task.task} with this budget ({at}, bar {task.bar:g}), so nothing can be said about "
         "longer sequences: train longer, or make the task easier."
@@ -116,7 +132,8 @@ def _list_words(r: Range, without: Sequence[str] = (), *, figures: bool = True) 
 
 def _evidence(task: TaskAnalysis, r: Range, alpha: float) -> list[str]:
     """What the paired tests allow to be said, fit rates first."""
-    n, needed = len(task.seeds), task.seeds_needed
+    needed = task.seeds_needed
+    n = max((pair.seeds for pair in (*task.fit_pairs, *r.pairs)), default=0)
     if n < needed:
         return [
             f"Not enough seeds for a claim about a pair: {n} of the {needed} that {len(task.encodings)} encodings need "
@@ -130,10 +147,14 @@ def _evidence(task: TaskAnalysis, r: Range, alpha: float) -> list[str]:
     if claims:
         better = "higher score" if task.direction == "higher" else "lower loss"
         lines.append(f"{_Name(r)}, {better}: {_claims(claims)}.")
-    open_ = [p for p in r.pairs if not p.claim and p.seeds >= needed and p.remark != "both at the floor"]
-    if open_:
-        same = _and([f"{p.better} and {p.worse}" for p in open_]) if len(open_) <= FEW else f"{len(open_)} pairs"
-        lines.append(f"No evidence of a difference ({r.name}): {same}.")
+    for remark, words in (
+        ("no difference", "No difference above 0.02"),
+        ("no evidence", "No evidence of a difference"),
+    ):
+        same = [p for p in r.pairs if p.remark.startswith(remark)]
+        if same:
+            named = _and([f"{p.better} and {p.worse}" for p in same]) if len(same) <= FEW else f"{len(same)} pairs"
+            lines.append(f"{words} ({r.name}): {named}.")
     if not lines:
         lines.append(f"The tests separate no pair at a risk of {alpha:g}.")
     return lines
@@ -148,7 +169,7 @@ def _claims(pairs: Sequence[Pair]) -> str:
     for better, members in groups.items():
         least = min(abs(p.difference.mean) for p in members if p.difference)
         p, n = max(p.corrected or 0.0 for p in members), min(pair.seeds for pair in members)
-        by = f"by {'at least ' * (len(members) > 1)}{least:.3f}"
+        by = f"mean difference {'from ' * (len(members) > 1)}{least:.3f}"
         told.append(f"{better} over {_and([m.worse for m in members])} ({by}, {_p(p)}, {n} seeds)")
     return "; ".join(told)
 

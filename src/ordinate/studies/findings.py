@@ -16,6 +16,7 @@ def analysis(state: State, seeds: int) -> Analysis:
     return analyse(
         observations(state, seeds),
         alpha=state.looks.alpha,
+        planned=_planned(state),
         alarms=alarms(state, seeds),
         preliminary=state.study.relaxed,
     )
@@ -26,11 +27,20 @@ def observations(state: State, seeds: int) -> list[Observation]:
     return [item for arm in state.arms() for seed in range(1, seeds + 1) for item in _observed(state, arm, seed)]
 
 
+def _planned(state: State) -> dict[str, list[str]]:
+    return {name: [e for task, e, _ in state.study.bases if task == name] for name in state.study.tasks}
+
+
 def alarms(state: State, seeds: int) -> dict[str, list[Alarm]]:
     """By task, what scores alone cannot show."""
-    found: dict[str, list[Alarm]] = {}
-    for arm in state.arms():
-        found.setdefault(arm.task, []).extend(_alarms(state, arm, seeds))
+    arms, found = state.arms(), {task: list[Alarm]() for task in state.study.tasks}
+    for name, told in found.items():
+        runs = [state.config(arm, seed, arm.rate) for arm in arms if arm.task == name for seed in range(1, seeds + 1)]
+        done = sum(state.result(config) is not None for config in runs)
+        if done < len(runs):
+            told.append(Alarm("unfinished", f"{done} of {len(runs)} runs are there: what follows is not the whole"))
+    for arm in arms:
+        found[arm.task].extend(_alarms(state, arm, seeds))
     return found
 
 
@@ -76,7 +86,7 @@ def settled(task: TaskAnalysis) -> bool:
     """Whether each pair of encodings is told apart, or told to be alike, on the headline range."""
     fits = {frozenset((pair.better, pair.worse)): pair for pair in task.fit_pairs}
     for pair in task.ranges[task.headline].pairs:
-        alike = pair.difference is not None and pair.seeds > 1 and no_difference(pair.difference)
+        alike = task.direction == "higher" and pair.difference is not None and no_difference(pair.difference)
         if pair.claim or alike or pair.remark == "both at the floor":
             continue
         # Two that have too few scores in common: fit rates tell them apart, or both fare alike in every seed.

@@ -110,7 +110,7 @@ def _run(state: State, arm: Arm, config: RunConfig) -> dict[str, Any]:
 
 
 def _machine(state: State, configs: Sequence[RunConfig]) -> dict[str, Any]:
-    """Where the first of the runs was made; which others there were."""
+    """Where the first of the runs was made."""
     if not configs:
         return {}
     found = dict(read_json(state.store.run(configs[0].id).folder / "env.json"))

@@ -80,7 +80,7 @@ class Local:
         )
         wanted = max(1, len(cores) // threads) if workers is None else workers
         if wanted < 1:
-            raise InputError(f"workers must be at least 1, got {wanted}")
+            raise InputError(f"workers must be at least 0 (none: all in this process), got {wanted}")
         self.store, self.threads = store, threads
         # Two drivers with one pinned worker each would meet on one core, so only a full machine is pinned.
         pinned = wanted == len(cores) and threads == 1

@@ -118,7 +118,10 @@ def plan(
 
 def _names(given: str | Sequence[str], kind: str, parse: Any) -> list[str]:
     """Names as people write them, in one text with commas or one by one; each once."""
-    texts = split(given, ",") if isinstance(given, str) else list(given)
+    texts = split(given, ",") if isinstance(given, str) else list(given) if isinstance(given, Sequence) else [given]
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"a {kind} is named by a text, got {text!r}")
     found = [parse(text)[0] for text in texts if text.strip()]
     if not found:
         raise InputError(

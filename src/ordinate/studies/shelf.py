@@ -25,6 +25,8 @@ class Kept:
 def keep(store: Store, study: Study, command: str) -> Kept:
     """Write down what is asked for, before the first run."""
     folder = store.folder / "studies" / study.id
+    if (folder / "study.json").exists():
+        readable(read_json(folder / "study.json"), folder / "study.json")
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "study.json", {"schema": SCHEMA, "command": command, **study.as_dict()})
     return Kept(study, folder, command)

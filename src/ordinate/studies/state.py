@@ -14,6 +14,12 @@ from ordinate.studies.sweep import choose, grow, point
 from ordinate.training import RunConfig
 from ordinate.training.data import evaluation_sets
 
+# What a comparison reads from a result.
+READ = (
+    "status", "steps", "metric", "direction", "bar", "evaluation", "records", "norms", "timing", "memory",
+    "learning_speed", "parameters", "encoding_parameters",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Arm:
@@ -68,6 +74,9 @@ class State:
             if not run.done:
                 return None
             found = run.result
+            lacking = [key for key in READ if key not in found]
+            if lacking:
+                raise InputError(f"{run.folder} has a result without {lacking[0]}: move it away to do the run again")
             if {(r["split"], r["length"]): r["hash"] for r in found["evaluation"]} != self.sets(config):
                 raise InputError(
                     f"run {config.id} was scored on other problems than {config.task} gives now: use another store"
