@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+FENCED = re.findall(r"^```(\w*)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+BLOCKS = [text for language, text in FENCED if language == "python"]
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
@@ -27,7 +28,7 @@ def test_the_readme_names_the_two_commands() -> None:
 
 def test_commands_in_the_readme_run(tmp_path: Path) -> None:
     """All in one process, beside a small comparison and a file of results; runs are resolved, not trained."""
-    shell = "\n".join(re.findall(r"```\n(.*?)```", README, re.DOTALL))
+    shell = "\n".join(text for language, text in FENCED if not language)
     lines = [line.partition("#")[0].strip() for line in shell.splitlines() if line.startswith("ordinate ")]
     assert len(lines) >= 10
     scores = [f"{name},copy,{seed},8,id,{score}" for name, score in (("a", 1), ("b", 0.5)) for seed in range(3)]

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -28,6 +29,7 @@ class Forked:
             self._work((theirs_in, theirs_out, stderr.fileno()), command[command.index(worker.__name__) + 1 :])
         os.close(theirs_in)
         os.close(theirs_out)
+        self.returncode: int | None = None
         self.stdin, self.stdout = os.fdopen(mine_in, "wb"), os.fdopen(mine_out, "rb")
 
     def _work(self, streams: tuple[int, ...], arguments: list[str]) -> NoReturn:
@@ -40,11 +42,21 @@ class Forked:
         finally:
             os._exit(1)
 
-    def kill(self) -> None:
-        os.kill(self.pid, 9)
+    def poll(self) -> int | None:
+        return self._look(os.WNOHANG)
 
-    def wait(self) -> int:
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+    def wait(self) -> int | None:
+        return self._look(0)
+
+    def _look(self, options: int) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, options)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
 
 
 def until(true: Callable[[], Any], what: str = "") -> Any:

@@ -13,9 +13,11 @@ from ordinate.studies.comparison import Comparison
 FORMATS = ("html", "md", "csv", "tex", "json")
 
 
-def write(comparison: Comparison, folder: Path, *, formats: Iterable[str] = FORMATS, figures: bool = True) -> Path:
+def write(
+    comparison: Comparison, folder: str | Path, *, formats: Iterable[str] = FORMATS, figures: bool = True
+) -> Path:
     """report.html, tables/ in the other formats, and figures/ as PDF, PNG and CSV. Tells where the page is."""
-    wanted = [known(name) for name in formats]
+    wanted, folder = [known(name) for name in formats], Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if "html" in wanted:
         _put(folder / "report.html", render(comparison, "html"))

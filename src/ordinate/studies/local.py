@@ -40,6 +40,11 @@ class Worker:
             stderr=self.errors, env=os.environ | more,
         )  # fmt: skip
 
+    @property
+    def idle(self) -> bool:
+        """Whether it can be given a run. A run is not to blame for a process that died before."""
+        return self.ready and self.config is None and self.process.poll() is None
+
     def start(self, config: RunConfig) -> None:
         assert self.process.stdin is not None
         self.config = config
@@ -169,7 +174,7 @@ class _Batch:
             busy = sum(worker.config is not None for worker in self.local.workers)
             if len(self.local.workers) < min(len(self.local.places), busy + len(self.queue)):
                 self.local.prepare(busy + len(self.queue))
-            idle = next((worker for worker in self.local.workers if worker.ready and not worker.config), None)
+            idle = next((worker for worker in self.local.workers if worker.idle), None)
             if idle is None:
                 return
             config = self.queue.popleft()
