@@ -162,5 +162,5 @@ def test_a_live_table_on_a_terminal(tmp_path: Path) -> None:
     os.close(main_end)
     text = seen.decode()
     assert process.returncode == 0
-    assert "Ctrl-C: finish" in text and "●" in text and "seed 1: step" in text
+    assert "Ctrl-C: stop" in text and "●" in text and "seed 1: step" in text
     assert text.rindex("Ctrl-C") < text.rindex("Not enough seeds") < text.rindex("Report: ")

@@ -15,7 +15,7 @@ from ordinate.studies.compare import compare
 from ordinate.studies.comparison import Comparison
 from ordinate.studies.gather import gather
 from ordinate.studies.plan import PILOT
-from ordinate.studies.state import State
+from ordinate.studies.state import READ, State
 
 from . import made
 from .conftest import Whole
@@ -150,7 +150,8 @@ def test_seeds_that_are_missing(whole: Whole, copied: Store) -> None:
     assert [(c.encoding, c.seed) for c in found.curves] == [(ROPE, 1), (LEARNED, 1), (LEARNED, 2)]
     cells = {cell.encoding: cell.seeds for cell in found.analysis.tasks[0].ranges[0].cells}
     assert cells == {ROPE: (1,), LEARNED: (1, 2)}
-    assert any("unequal seeds" in alarm.text for alarm in found.analysis.tasks[0].alarms)
+    texts = [alarm.text for alarm in found.analysis.tasks[0].alarms]
+    assert any("unequal seeds" in text for text in texts) and any(text.startswith("3 of 4 runs") for text in texts)
 
 
 def test_a_run_that_is_going_on(whole: Whole, copied: Store) -> None:
@@ -198,6 +199,16 @@ def test_results_on_other_problems_are_refused(whole: Whole, copied: Store) -> N
     text = (run.folder / "result.json").read_text()
     (run.folder / "result.json").write_text(text.replace(run.result["evaluation"][0]["hash"], "0" * 16))
     with pytest.raises(InputError, match=f"run {run.id} was scored on other problems than"):
+        gathered(copied)
+
+
+@pytest.mark.parametrize("key", READ)
+def test_a_result_that_lacks_something_is_named(key: str, whole: Whole, copied: Store) -> None:
+    run = a_run(copied, whole, encoding=ROPE, seed=2)
+    content = json.loads((run.folder / "result.json").read_text())
+    del content[key]
+    (run.folder / "result.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=f"{run.id} has a result without {key}: move it away"):
         gathered(copied)
 
 

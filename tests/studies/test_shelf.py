@@ -86,6 +86,16 @@ def test_a_newer_program_wrote_it(full: Store) -> None:
         shelf.find(full)
 
 
+def test_what_a_newer_program_wrote_is_not_written_over(full: Store) -> None:
+    kept = shelf.find(full)
+    path = kept.folder / "study.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": SCHEMA + 1}))
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="newer ordinate"):
+        shelf.keep(full, kept.study, "again")
+    assert path.read_bytes() == before
+
+
 def test_cut_short(full: Store) -> None:
     path = shelf.find(full).folder / "study.json"
     path.write_bytes(path.read_bytes()[:100])

@@ -87,7 +87,8 @@ class Run:
     def error(self) -> str:
         """The last line of the error that ended the run, empty if there is none."""
         try:
-            return (self.folder / "error.txt").read_text().strip().rpartition("\n")[2]
+            last = (self.folder / "error.txt").read_text().strip().rpartition("\n")[2]
+            return last.removeprefix("ordinate.core.errors.InputError: ")  # a sentence for users needs no class
         except OSError:
             return ""
 
