@@ -77,7 +77,7 @@ class _Task:
             self.needed, ranges, headline, fits if self.scored else {}, self._fit_pairs() if self.scored else (),
             (), (),
         )  # fmt: skip
-        told = (*alarms_of(found, self.items), *more)
+        told = (*more, *alarms_of(found, self.items))
         return TaskAnalysis(**{**vars(found), "verdict": verdict(found, self.alpha), "alarms": told})
 
     def fitted(self, key: Key) -> bool:
