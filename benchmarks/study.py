@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.measure import Row
 from benchmarks.plain_loop import KINDS
 from ordinate.store import open_store
+from ordinate.studies.gather import gather
 from ordinate.studies.local import Local
 from ordinate.studies.plan import plan
 from ordinate.studies.stages import next_stage
@@ -43,6 +44,7 @@ class Bench:
     def store(self) -> Path:
         made = self.folder / str(next(self.numbers))
         shutil.copytree(self.known, made / "baselines")
+        self.last = made
         return made
 
     def workers(self, workers: int, threads: int) -> float:
@@ -71,14 +73,13 @@ def _seconds(command: list[str]) -> float:
 
 
 def bookkeeping(folder: Path) -> float:
-    """The share of a study of 48 runs that its driver thinks: what is missing, what came out, statistics."""
-    study = plan("k_back", ENCODINGS, seeds=SEEDS, settings={"steps": STEPS, "lr": 0.001})
-    store = open_store(folder)
+    """Seconds that the driver of a finished study thinks: which runs there are, what is missing, what came out."""
     begin = time.perf_counter()
-    for _ in range(3):
-        State(study, store)
-        next_stage(State(study, store))
-    return (time.perf_counter() - begin) / 3
+    study = plan("k_back", ENCODINGS, seeds=SEEDS, settings={"steps": STEPS, "lr": 0.001})
+    state = State(study, open_store(folder))
+    assert not next_stage(state).missing
+    gather(state, "")
+    return time.perf_counter() - begin
 
 
 def ratio(what: str, against: str, ours: list[float], theirs: list[float], required: str, goal: str = "") -> Row:
@@ -97,7 +98,7 @@ def run(rounds: int = 3) -> dict[str, list[Row]]:
             threads.append(bench.workers(1, 2))
             study.append(bench.study())
             loop.append(_seconds([sys.executable, "-m", "benchmarks.plain_loop", str(STEPS), str(SEEDS)]))
-        thought = bookkeeping(bench.folder / str(next(bench.numbers) - 1))
+            thought = bookkeeping(bench.last)
     share = thought / min(study)
     return {
         "Workers (eight runs of 60 steps, times as fast)": [

@@ -77,6 +77,8 @@ def state_of(asked: Study) -> State:
 class Pretend:
     """An executor that makes results up, once a run is asked for. Runs that `fails` names end with an error."""
 
+    workers_wanted, stopping = 0, False
+
     def __init__(self, make: Make, fails: Callable[[RunConfig], bool] = lambda config: False) -> None:
         self.make, self.fails = make, fails
         self.batches: list[list[RunConfig]] = []

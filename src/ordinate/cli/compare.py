@@ -11,6 +11,7 @@ from ordinate.cli.settings import read_settings
 if TYPE_CHECKING:
     from ordinate.store import Store
     from ordinate.studies.comparison import Comparison
+    from ordinate.studies.executor import Executor
     from ordinate.studies.plan import Seeds, Study
 
 
@@ -36,7 +37,7 @@ def run(
     from ordinate.store import open_store
     from ordinate.studies import shelf
     from ordinate.studies.compare import carry_out, command
-    from ordinate.studies.executor import Plain, Stopped
+    from ordinate.studies.executor import Executor, Plain, Stopped
     from ordinate.studies.gather import gather
     from ordinate.studies.local import Local
     from ordinate.studies.plan import plan
@@ -45,7 +46,7 @@ def run(
     study = plan(tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), settings=given)
     runs = open_store(store)
     _confirm(study, yes=yes, asked=not dry_run)
-    executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
+    executor: Executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
     if not dry_run:
         runs.check_writable()
     each = announce(study, runs, executor)
@@ -55,7 +56,7 @@ def run(
     from ordinate.cli.live import Display
 
     try:
-        with Display(runs, _width(executor), each, lambda: bool(getattr(executor, "stop", 0))) as display:
+        with Display(runs, executor, each) as display:
             state = carry_out(study, runs, executor, display.tell, display.begin)
     except (Stopped, KeyboardInterrupt):
         print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
@@ -101,11 +102,7 @@ def _confirm(study: "Study", *, yes: bool, asked: bool) -> None:
         raise typer.Exit(2)
 
 
-def _width(executor: object) -> int:
-    return len(getattr(executor, "places", []))
-
-
-def announce(study: "Study", store: "Store", executor: object) -> float:
+def announce(study: "Study", store: "Store", executor: "Executor") -> float:
     """Say what is ahead, and tell how long one run takes."""
     from ordinate.cli.live import duration
     from ordinate.studies.plan import MANY
@@ -126,7 +123,7 @@ def announce(study: "Study", store: "Store", executor: object) -> float:
     first = {task: base for task, _, base in reversed(study.bases)}
     found = [estimate(base) for base in first.values()]
     seconds, size = (sum(getattr(e, k) for e in found) / len(found) for k in ("seconds", "bytes"))
-    workers = max(1, _width(executor))
+    workers = max(1, executor.workers_wanted)
     ahead = f"about {duration(missing * seconds / workers)} with {workers} worker{'s' * (workers != 1)}"
     disk = f"{max(1, round(missing * size / 1e6)):,} MB in {store.folder}"
     print(f"{bound}{study.size:,} runs, {study.size - missing:,} done; {ahead}, {disk}", file=sys.stderr)

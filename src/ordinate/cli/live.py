@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -12,7 +11,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from ordinate.store import Store
-    from ordinate.studies.executor import Event
+    from ordinate.studies.executor import Event, Executor
     from ordinate.studies.stages import Stage
     from ordinate.studies.state import State
     from ordinate.training import Progress, RunConfig
@@ -23,9 +22,8 @@ _MARKS = {"done": ("●", "green"), "running": ("◐", "yellow"), "failed": ("�
 class Display:
     """Told of stages and events; draws them."""
 
-    def __init__(self, store: "Store", workers: int, seconds: float, stopping: Callable[[], bool]) -> None:
-        self.store, self.workers, self.guess = store, workers, seconds  # for one run, until some are done
-        self.stopping = stopping
+    def __init__(self, store: "Store", executor: "Executor", seconds: float) -> None:
+        self.store, self.executor, self.guess = store, executor, seconds  # for one run, until some are done
         self.console = Console(stderr=True, highlight=False, markup=False)
         self.stage: Stage | None = None
         self.states: dict[str, str] = {}
@@ -86,7 +84,7 @@ class Display:
         each = sum(self.took) / len(self.took) if self.took else self.guess
         under_way = sum(1 - now.step / now.steps for now in self.now.values())
         waiting = self._count("waiting") + self._count("running") - len(self.now) + under_way
-        left = f"{duration(each * waiting / max(1, self.workers))} left"
+        left = f"{duration(each * waiting / max(1, self.executor.workers_wanted))} left"
         return left if self.now or self.took else f"{left}, starting"
 
     def _draw(self) -> Group:
@@ -94,8 +92,8 @@ class Display:
         if stage is None:
             return Group(Text(""))
         runs = f"{self._count('done')} of {len(self.states)} runs"
-        keys = "Ctrl-C: finish running runs, then stop" if self.workers else "Ctrl-C: stop"
-        if self.stopping():
+        keys = "Ctrl-C: finish running runs, then stop" if self.executor.workers_wanted else "Ctrl-C: stop"
+        if self.executor.stopping:
             keys = "finishing the running runs; Ctrl-C again: stop now"
         head = Text.assemble((stage.name, "bold"), f"   {runs}   {self._left()}   ", (keys, "dim"))
         table = Table(box=None, pad_edge=False, header_style="bold")

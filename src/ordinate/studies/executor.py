@@ -29,6 +29,14 @@ class Stopped(Exception):  # noqa: N818
 class Executor(Protocol):
     """Does runs, and tells of each how it goes; one that fails does not stop the others."""
 
+    @property
+    def workers_wanted(self) -> int:
+        """How many runs go on side by side, in processes of their own; 0: one, in this process."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it only waits for runs under way."""
+
     def run(self, configs: Sequence[RunConfig], watch: Watch) -> dict[str, str]:
         """Do all of them that are not done. Returns the errors of those that failed, by run."""
 
@@ -38,6 +46,8 @@ class Executor(Protocol):
 
 class Plain:
     """One run after the other, in this process."""
+
+    workers_wanted, stopping = 0, False
 
     def __init__(self, store: Store) -> None:
         self.store = store

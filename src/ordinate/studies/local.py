@@ -93,6 +93,14 @@ class Local:
         self.workers: list[Worker] = []
         self.stop = 0
 
+    @property
+    def workers_wanted(self) -> int:
+        return len(self.places)
+
+    @property
+    def stopping(self) -> bool:
+        return self.stop > 0
+
     def prepare(self, count: int | None = None) -> None:
         """Start the workers, as many as there is work for; loading torch takes them a few seconds."""
         taken = [worker.core for worker in self.workers]
