@@ -141,9 +141,9 @@ def _remarks(result: dict[str, Any]) -> list[str]:
         lines.append("Scored by loss: no floor to pass, no words. Lower is better.")
     elif result["status"] != "diverged":
         gate = "passed" if result["fitted"] else "not passed: scores out of distribution mean nothing"
-        speed = result["learning_speed"]
-        first = f"first at the bar at checkpoint {speed} of {result['checkpoints']}" if speed else "never at the bar"
-        lines.append(f"Gate ({result['bar']:.0%} in distribution) {gate}; {first}.")
+        at = result["learnt_at"]
+        learnt = f"learnt at step {at}" if at else f"not learnt in {result['steps']} steps"
+        lines.append(f"Gate ({result['bar']:.0%} in distribution) {gate}; {learnt}, {result['steps']} steps in all.")
     for row in result["evaluation"]:
         if row["split"] == "id" and row["groups"] and not scored:
             lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in row["groups"].items()))

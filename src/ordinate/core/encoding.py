@@ -3,6 +3,7 @@
 Letters: b batch, n tokens, q queries, k keys, h heads, e head width, d model width, g gaps.
 """
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
@@ -37,16 +38,30 @@ class Shape:
     causal: bool = True
     axes: int = 1
     head_dim: int = 0  # 0: dim / heads
+    token_size: float | None = None  # root mean square of the token embeddings at the start; none: unknown
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value, least = getattr(self, field.name), 0 if field.name == "head_dim" else 1
-            if field.name != "causal" and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+            if field.name not in ("causal", "token_size") and (
+                not isinstance(value, int) or isinstance(value, bool) or value < least
+            ):
                 raise InputError(f"{field.name} must be a whole number of at least {least}, got {value!r}")
         if self.head_dim == 0:
             if self.dim % self.heads:
                 raise InputError(f"{self.heads} heads do not divide dim {self.dim}: choose dim divisible by heads")
             object.__setattr__(self, "head_dim", self.dim // self.heads)
+        if self.token_size is not None and not self.token_size > 0:
+            raise InputError(f"token_size must be above 0, got {self.token_size!r}")
+
+    def matched(self, size: float | None, scale_tokens: bool = False) -> float | None:
+        """The root mean square that something added to token embeddings has at the start: `size` times theirs.
+
+        None where the values of the definition are meant: if no size is asked for, or that of the tokens is unknown.
+        """
+        if size is None or self.token_size is None:
+            return None
+        return size * self.token_size * (math.sqrt(self.dim) if scale_tokens else 1.0)
 
 
 @dataclass(frozen=True)

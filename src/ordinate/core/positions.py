@@ -39,7 +39,7 @@ def _axis(coverage: str, side: int, limit: int, generator: torch.Generator, rows
         return steps
     if coverage == "offset":
         return steps + torch.randint(0, limit - side + 1, (rows, 1), generator=generator)
-    ids = torch.stack([torch.randperm(limit, generator=generator)[:side] for _ in range(rows)])
+    ids = torch.rand(rows, limit, generator=generator).argsort(dim=1)[:, :side]
     return ids.sort(dim=1).values
 
 

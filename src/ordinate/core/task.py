@@ -16,6 +16,8 @@ from ordinate.core.errors import InputError, nearest
 
 UNSCORED = -100  # a target that no loss and no score looks at; the number that torch's cross-entropy leaves out
 
+MULTIPLES = (1.25, 1.5, 2, 3, 4)  # of the longest trained length: what is tested beyond it
+
 Form = Literal["causal", "bidirectional"]
 Readout = Literal["tokens", "mean", "first", "last", "readout"]
 Metric = Literal["accuracy", "exact", "loss"]
@@ -23,11 +25,18 @@ Metric = Literal["accuracy", "exact", "loss"]
 
 @dataclass(frozen=True)
 class Batch:
-    """Problems of one length with their answers. Positions are given where plain counting is not meant."""
+    """Problems of one length with their answers. Positions are given where plain counting is not meant; they are each
+    sequence's own, or one row that all share."""
 
     tokens: Int[Tensor, "b n"]
     targets: Int[Tensor, "b n"] | Int[Tensor, " b"]
-    positions: Int[Tensor, "1 n axes"] | None = None
+    positions: Int[Tensor, "#b n axes"] | None = None
+
+    def rows(self, start: int, stop: int) -> "Batch":
+        """Some of the problems."""
+        shared = self.positions is None or len(self.positions) == 1
+        positions = self.positions if shared else self.positions[start:stop]  # type: ignore[index]
+        return Batch(self.tokens[start:stop], self.targets[start:stop], positions)
 
 
 class Task(ABC):
@@ -48,8 +57,10 @@ class Task(ABC):
         readout: Readout = "tokens",
         metric: Metric = "accuracy",
         bar: float = 0.95,
+        most_steps: int = 2000,
         train_lengths: tuple[int, int] = (8, 32),
-        evaluation_lengths: tuple[int, ...] = (32, 64, 96, 128),
+        longer: tuple[int, ...] | None = None,
+        control: str = "",
         shortest: int = 1,
         longest: int | None = None,
         because: str = "",
@@ -64,8 +75,10 @@ class Task(ABC):
         vocabulary, classes: how many ids there are on the input and on the output side. readout: an answer at every
         token, or one per sequence, read from the mean, the first or the last token, or a token that the model adds.
         metric: `exact` wants all answers of a sequence right. bar: the score at which a task counts as solved.
-        train_lengths: a range, both ends included. shortest, longest, because: the lengths that can be made, and what
-        limits them. needs_order: counts of tokens must not suffice. splits: `shift` where the same length can also be
+        most_steps: the largest budget of a run, about twice what the slowest of the usual encodings needs.
+        train_lengths: a range, both ends included. longer: the lengths tested beyond it; none: the multiples of the
+        longest trained in `MULTIPLES`. control: why nobody should learn the task, if so. shortest, longest, because:
+        the lengths that can be made, and what limits them. needs_order: counts of tokens must not suffice. splits: `shift` where the same length can also be
         drawn at places that training never shows. dataset: train on this many fixed sequences, not on fresh ones.
         specials: how ids that stand for no item are written.
         """
@@ -76,7 +89,7 @@ class Task(ABC):
         self.metric: Metric = metric
         self.bar = bar
         self.train_lengths = (max(train_lengths[0], shortest), train_lengths[1])
-        self.evaluation_lengths = evaluation_lengths
+        self.most_steps, self.longer, self.control = most_steps, longer, control
         self.shortest, self.longest, self.because = shortest, longest, because
         self.needs_order, self.axes, self.splits = needs_order, axes, splits
         self.dataset = dataset
@@ -113,6 +126,12 @@ class Task(ABC):
     @abstractmethod
     def example(self) -> list[int]:
         """The tokens of one problem that is small enough to be read."""
+
+    def beyond(self, trained: int) -> tuple[int, ...]:
+        """The lengths that are tested beyond a trained one: the task's own, or multiples."""
+        if self.longer is not None and (not self.longer or trained == self.train_lengths[1]):
+            return self.longer
+        return tuple(dict.fromkeys(round(multiple * trained) for multiple in MULTIPLES))
 
     def sides(self, length: int) -> tuple[int, ...]:
         """How many tokens a problem of this length has along each axis."""

@@ -34,11 +34,16 @@ def create(
     causal: bool = True,
     axes: int = 1,
     head_dim: int = 0,
+    token_size: float | None = None,
     seed: int = 0,
     **parameters: Any,
 ) -> Encoding:
-    """An encoding, ready to use. `length` is the trained length; `ordinate show NAME` lists the parameters."""
-    shape = Shape(dim=dim, heads=heads, length=length, layers=layers, causal=causal, axes=axes, head_dim=head_dim)
+    """An encoding, ready to use. `length` is the trained length; `ordinate show NAME` lists the parameters.
+
+    `token_size` is the root mean square of the token embeddings that it will be added to: what an encoding adds is
+    matched to it. Without it, the values are those of the encoding's definition.
+    """
+    shape = Shape(dim, heads, length, layers, causal, axes, head_dim, token_size)
     encoding = registry.get(name)(shape, **registry.checked(name, parameters))
     if not any(p.is_meta for p in encoding.parameters()):
         encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))

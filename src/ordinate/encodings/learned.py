@@ -35,7 +35,9 @@ class Learned(Encoding):
             Literal["refuse", "clip", "interpolate"],
             Param("past the last row: an error, the last row again, or the table stretched over the sequence"),
         ] = "refuse",
-        std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
+        size: Annotated[
+            float | None, Param("spread of the starting values over that of token embeddings; none: 0.02", low=0.0)
+        ] = 1.0,
         scale_tokens: Annotated[bool, Param("multiply token embeddings by sqrt(D) first")] = False,
     ) -> None:
         self.rows = rows or max(shape.length, 2)
@@ -49,7 +51,9 @@ class Learned(Encoding):
             if beyond == "interpolate"
             else None,
         )
-        self.beyond, self.std, self.scale_tokens = beyond, std, scale_tokens
+        self.beyond, self.scale_tokens = beyond, scale_tokens
+        matched = shape.matched(size, scale_tokens)
+        self.std = 0.02 if matched is None else matched  # 0.02: GPT-2's and BERT's
         self.table = nn.Parameter(torch.empty(self.rows, shape.dim))
 
     def reset(self, generator: torch.Generator) -> None:

@@ -30,10 +30,13 @@ class Segment(Encoding):
         shape: Shape,
         *,
         segments: Annotated[int, Param("how many segments there are", low=1)] = 2,
-        std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
+        size: Annotated[
+            float | None, Param("spread of the starting values over that of token embeddings; none: 0.02", low=0.0)
+        ] = 1.0,
     ) -> None:
         super().__init__(shape, shift_invariant=True, axes=(1, 2, 3))
-        self.std = std
+        matched = shape.matched(size)
+        self.std = 0.02 if matched is None else matched  # 0.02: BERT's
         self.table = nn.Parameter(torch.empty(segments, shape.dim))
 
     def reset(self, generator: torch.Generator) -> None:

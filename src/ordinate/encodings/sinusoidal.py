@@ -39,16 +39,21 @@ class Sinusoidal(Encoding):
             Literal["paper", "tensor2tensor"], Param("2k/D as in the paper, or k/(D/2 - 1) as in its first code")
         ] = "paper",
         scale_tokens: Annotated[bool, Param("multiply token embeddings by sqrt(D) first, as the paper does")] = False,
+        size: Annotated[
+            float | None, Param("root mean square over that of token embeddings; none: sines and cosines of 1", low=0.0)
+        ] = 1.0,
     ) -> None:
         super().__init__(shape)
+        matched = shape.matched(size, scale_tokens)
+        self.amplitude = 1.0 if matched is None else matched * math.sqrt(2)  # sin² + cos² = 1, so their mean is 1/2
         self.base, self.layout, self.exponent, self.scale_tokens = base, layout, exponent, scale_tokens
 
     def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
         scaled = x.float() * math.sqrt(self.shape.dim) if self.scale_tokens else x
-        return (scaled + self.table(place)).to(x.dtype)
+        return (scaled + self.amplitude * self.table(place)).to(x.dtype)
 
     def table(self, place: Place) -> Float[Tensor, "#b n d"]:
-        """The pattern at these positions, in float32."""
+        """Sines and cosines at these positions, in float32."""
         pairs = (self.shape.dim + 1) // 2  # an odd width drops the last cosine
         k = torch.arange(pairs, dtype=torch.float32, device=place.positions.device)
         power = 2 * k / self.shape.dim if self.exponent == "paper" else k / max(self.shape.dim / 2 - 1, 1)

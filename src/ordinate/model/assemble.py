@@ -33,7 +33,8 @@ def make_encodings(config: ModelConfig) -> list[Encoding]:
 def _create(config: ModelConfig, choice: Choice) -> Encoding:
     return registry.create(
         choice.name, dim=config.dim, heads=config.heads, length=config.length, layers=config.layers,
-        causal=config.causal, axes=config.axes, head_dim=config.head_width, **dict(choice.parameters),
+        causal=config.causal, axes=config.axes, head_dim=config.head_width, token_size=config.token_std,
+        **dict(choice.parameters),
     )  # fmt: skip
 
 

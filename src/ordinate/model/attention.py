@@ -15,7 +15,7 @@ from ordinate.model.bound import Bound
 from ordinate.model.flex import flex
 from ordinate.model.gap import available, gap_attention
 
-Path = Literal["fused", "explicit", "blocks", "gap", "flex"]
+Path = Literal["fused", "explicit", "blocks", "gap", "flex", "packed"]
 
 GAP_FROM = 192  # shorter sequences gain nothing from blocks
 DENSE_LIMIT = 2**26  # scores per layer (256 MB in float32) past which queries go in blocks
@@ -52,6 +52,8 @@ def _check(q: Tensor, k: Tensor, bound: Bound) -> None:
 def choose(q: Tensor, k: Tensor, bound: Bound) -> Path:
     """The path that will run. Speed comparisons between encodings must name it, or they are unfair."""
     queries, keys = q.shape[2], k.shape[2]
+    if _worth_packing(q, bound):
+        return "packed"
     large = q.shape[0] * q.shape[1] * queries * keys > DENSE_LIMIT and queries > BLOCK
     if bound.encoding.content:
         return "blocks" if large else "explicit"
@@ -62,6 +64,22 @@ def choose(q: Tensor, k: Tensor, bound: Bound) -> Path:
     if bound.by_gap() and q.is_cuda and queries > 1:
         return "flex"
     return "blocks" if large else "fused"
+
+
+def _worth_packing(q: Tensor, bound: Bound) -> bool:
+    """Whether documents, each padded to the longest, make fewer scores than whole rows with a mask."""
+    pair = bound.pair
+    whole = pair.start == 0 and pair.q.length == pair.k.length
+    if not (pair.separate and whole and pair.keep is None) or q.is_meta or torch.compiler.is_compiling():
+        return False
+    documents, _ = bound.apart()
+    return len(documents.starts) * documents.longest**2 < q.shape[0] * q.shape[2] ** 2
+
+
+def _packed(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
+    documents, part = bound.apart()
+    out = attend(documents.pad(q), documents.pad(k), documents.pad(v), part)
+    return documents.unpad(out, len(q))
 
 
 def _plain_causal(bound: Bound) -> bool:
@@ -133,4 +151,5 @@ _PATHS: dict[Path, Callable[[Tensor, Tensor, Tensor, Bound], Tensor]] = {
     "blocks": _in_blocks,
     "gap": _by_gap,
     "flex": flex,
+    "packed": _packed,
 }

@@ -7,6 +7,7 @@ from torch import Tensor
 from ordinate.core.encoding import Encoding, State, gap_line
 from ordinate.core.errors import InputError
 from ordinate.core.place import Pair
+from ordinate.model.packed import Documents
 
 
 class Bound:
@@ -24,9 +25,13 @@ class Bound:
         self.keys = placed.k
         self.q_state: State = encoding.prepare(placed.q)
         self._k_state: State = self.q_state if placed.k is placed.q else None
+        self._start()
+
+    def _start(self) -> None:
         self._mask: Tensor | None = None
         self._line: Tensor | None = None
         self._known = False
+        self._apart: tuple[Documents, Bound] | None = None
 
     @property
     def k_state(self) -> State:
@@ -61,9 +66,22 @@ class Bound:
         return self.pair.consecutive and self.encoding.gap_only() and not self.encoding.content
 
     def rows(self, start: int, stop: int) -> "Bound":
-        """The same encoding for a block of queries. Rotation has happened by then, so no state is needed."""
+        """The same encoding for a block of queries."""
+        return self._over(self.pair.rows(start, stop))
+
+    def apart(self) -> tuple[Documents, "Bound"]:
+        """The documents of packed rows, and the same encoding over each of them alone."""
+        if self._apart is None:
+            assert self.pair.k.documents is not None
+            batch = max(len(self.pair.k.documents), len(self.pair.k.positions))
+            documents = Documents.of(self.pair.k.documents.expand(batch, -1))
+            self._apart = documents, self._over(documents.pair(self.pair))
+        return self._apart
+
+    def _over(self, pair: Pair) -> "Bound":
+        """The same encoding over other places. Rotation has happened by then, so no state is needed."""
         part = object.__new__(Bound)
-        part.encoding, part.pair, part.keys = self.encoding, self.pair.rows(start, stop), self.keys
-        part.q_state = part._k_state = part._mask = part._line = None
-        part._known = False
+        part.encoding, part.pair, part.keys = self.encoding, pair, pair.k
+        part.q_state = part._k_state = None
+        part._start()
         return part

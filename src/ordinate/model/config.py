@@ -35,8 +35,8 @@ class ModelConfig:
     readout: Literal["tokens", "mean", "first", "last", "readout"] = "tokens"
     classes: int | None = None  # none: as many as the vocabulary
     tied: bool = False
-    init_std: float = 0.02  # of matrices, as GPT-2; one initialisation for all encodings
-    embedding_std: float = 0.02  # of token embeddings: against an added table, their size is an axis of its own
+    init_std: float | None = None  # of matrices; none: 1 / sqrt(their input width). One start for all encodings
+    embedding_std: float | None = None  # of token embeddings; none: 1 / sqrt(dim)
     document_positions: Literal["restart", "continue"] = "restart"  # in packed documents
     document_mask: bool = True  # documents do not see each other
 
@@ -73,8 +73,8 @@ class ModelConfig:
         if self.causal and self.readout == "first":
             problems.append("a causal model's first token sees nothing else: set readout=last, mean or readout")
         for name in ("init_std", "embedding_std"):
-            if getattr(self, name) <= 0:
-                problems.append(f"{name} must be above 0, got {getattr(self, name):g}")
+            if (std := getattr(self, name)) is not None and not std > 0:
+                problems.append(f"{name} must be above 0, got {std:g}")
         named = (self.encoding,) if isinstance(self.encoding, str) else self.encoding
         if not named or not all(named):
             problems.append("encoding is empty: name one")
@@ -105,6 +105,10 @@ class ModelConfig:
         return self.hidden or 4 * self.dim
 
     @property
+    def token_std(self) -> float:
+        return self.embedding_std or self.dim**-0.5
+
+    @property
     def outputs(self) -> int:
         return self.classes or self.vocabulary
 
@@ -129,7 +133,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     ),
 }
 PRESETS |= {
-    size: PRESETS["modern"] | dict(dim=dim, layers=layers, heads=heads)
+    # 0.02 as their documents have it: meant for such widths, and far too small for narrow models
+    size: PRESETS["modern"] | dict(dim=dim, layers=layers, heads=heads, init_std=0.02, embedding_std=0.02)
     for size, dim, layers, heads in (
         ("tiny", 512, 6, 8),
         ("small", 768, 12, 12),

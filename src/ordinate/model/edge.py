@@ -35,6 +35,10 @@ def arrive(
     if documents is not None:
         if cache is not None:
             raise InputError("decoding with a cache takes one document per row: leave out documents")
+        if config.readout == "readout" or (config.readout != "tokens" and keep is not None):
+            raise InputError(
+                "packed documents are read at their own tokens: leave out keep, and set readout=tokens, mean or last"
+            )
         documents = _runs(documents)
     place = _place(config, tokens, positions, segments, documents, keep, cache)
     _check_limit(parts, place, extra=config.readout == "readout")

@@ -18,6 +18,7 @@ from ordinate.model.bound import Bound
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
 from ordinate.model.edge import arrive
+from ordinate.model.readout import of_documents, of_sequences
 
 _TOKENS = ("embedding.weight", "readout")  # what stands in for tokens
 
@@ -65,7 +66,6 @@ class Transformer(nn.Module):
 
         Drawn on the CPU and copied, so that a seed means the same weights on every device.
         """
-        small = self.config.init_std / (2 * self.config.layers) ** 0.5  # what joins the residual stream, as GPT-2
         for name, weight in self.named_parameters():
             if name.startswith("encodings."):
                 continue
@@ -74,10 +74,8 @@ class Transformer(nn.Module):
             elif name.endswith("bias"):
                 weight.zero_()
             else:
-                joins = name.endswith(("output.weight", "narrow.weight"))
-                std = small if joins else self.config.embedding_std if name in _TOKENS else self.config.init_std
                 drawn = torch.empty(weight.shape, device="cpu")
-                weight.copy_(drawn.normal_(0.0, std, generator=generator(seed, "init", name)))
+                weight.copy_(drawn.normal_(0.0, self._std(name, weight), generator=generator(seed, "init", name)))
         if encodings:
             seen: Counter[str] = Counter()
             for part in self.parts:
@@ -85,6 +83,17 @@ class Transformer(nn.Module):
                 part.to("cpu").reset(generator(seed, "init", "encoding", part.name, seen[part.name]))
                 part.to(device)
                 seen[part.name] += 1
+
+    def _std(self, name: str, weight: Tensor) -> float:
+        """The spread that a matrix starts with."""
+        given = self.config.init_std
+        if name in _TOKENS:
+            return self.config.token_std
+        if given is None:
+            return float(weight.shape[1] ** -0.5)
+        # as GPT-2, which has one spread for all matrices: what joins the residual stream is smaller in deep models
+        joins = name.endswith(("output.weight", "narrow.weight"))
+        return given / (2 * self.config.layers) ** 0.5 if joins else given
 
     def cache(self, batch: int, capacity: int) -> Cache:
         """An empty cache for decoding."""
@@ -106,7 +115,8 @@ class Transformer(nn.Module):
         keep: Tensor | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "b *n outputs"]:
-        """Logits for every token, or for the sequence if the read-out is a classification.
+        """Logits for every token; if the read-out is a classification, for every sequence, or every document of
+        packed rows.
 
         positions: [n], [b, n] or [b, n, axes]; by default 0, 1, 2 ..., restarting with each document if the
         configuration says so, and counting real tokens alone if there is padding. segments, documents: [b, n].
@@ -120,7 +130,7 @@ class Transformer(nn.Module):
         x = self.run(x, pair, cache)
         if cache is not None:
             cache.commit(pair.k, pair.keep, explicit=positions is not None)
-        return self._answer(x, keep)
+        return self._answer(x, keep, place.documents)
 
     def run(self, x: Float[Tensor, "b n d"], pair: Pair, cache: Cache | None = None) -> Float[Tensor, "b n d"]:
         """The blocks, from token embeddings to the last hidden states."""
@@ -160,17 +170,8 @@ class Transformer(nn.Module):
             keep = torch.cat((keep, torch.ones_like(keep[:, :1])), dim=1)
         return x, place, keep
 
-    def _answer(self, x: Tensor, keep: Tensor | None) -> Tensor:
-        match self.config.readout:
-            case "mean":
-                total = x.sum(dim=1) if keep is None else (x * keep.unsqueeze(-1)).sum(dim=1)
-                x = total / (x.shape[1] if keep is None else keep.sum(dim=1, keepdim=True))
-            case "first":
-                x = x[:, 0] if keep is None else _row(x, keep.int().argmax(dim=1))
-            case "last" | "readout":
-                x = x[:, -1] if keep is None else _row(x, keep.shape[1] - 1 - keep.flip(1).int().argmax(dim=1))
+    def _answer(self, x: Tensor, keep: Tensor | None, documents: Tensor | None) -> Tensor:
+        readout = self.config.readout
+        if readout != "tokens":
+            x = of_sequences(x, readout, keep) if documents is None else of_documents(x, readout, documents)
         return F.linear(x, self.embedding.weight) if self.head is None else self.head(x)
-
-
-def _row(x: Float[Tensor, "b n d"], index: Int[Tensor, " #b"]) -> Float[Tensor, "b d"]:
-    return x[torch.arange(len(x), device=x.device), index.expand(len(x))]

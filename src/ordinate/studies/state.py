@@ -17,7 +17,7 @@ from ordinate.training.data import evaluation_sets
 # What a comparison reads from a result.
 READ = (
     "status", "steps", "metric", "direction", "bar", "evaluation", "records", "norms", "timing", "memory",
-    "learning_speed", "parameters", "encoding_parameters",
+    "learnt_at", "parameters", "encoding_parameters",
 )  # fmt: skip
 
 

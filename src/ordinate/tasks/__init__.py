@@ -33,7 +33,8 @@ def parse(text: str) -> tuple[str, Task]:
 def describe(name: str) -> dict[str, Any]:
     """All that a task's file says about it, as plain data."""
     task = create(name)
-    tokens = task.example()
+    tokens, trained = task.example(), task.train_lengths[1]
+    tested = [trained, *task.beyond(trained)]
     return {
         "name": name,
         "family": task.family,
@@ -47,8 +48,10 @@ def describe(name: str) -> dict[str, Any]:
         "classes": task.classes,
         "axes": task.axes,
         "train_lengths": list(task.train_lengths),
-        "evaluation_lengths": list(task.evaluation_lengths),
-        "chance": {length: task.chance(length) for length in task.evaluation_lengths},
+        "steps": task.most_steps,
+        "control": task.control,
+        "evaluation_lengths": tested,
+        "chance": {length: task.chance(length) for length in tested},
         "needs_order": task.needs_order,
         "splits": list(task.splits),
         "dataset": task.dataset,

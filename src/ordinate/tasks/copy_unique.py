@@ -25,7 +25,7 @@ class CopyUnique(Task):
             classes=vocabulary + 3,
             metric="exact",
             train_lengths=(1, 20),
-            evaluation_lengths=(20, 40, 60),
+            longer=(25, 30, 40, 60),
             longest=vocabulary,
             because=f"of {vocabulary} different items",
             specials={self.start: "<", self.separator: "|", self.end: ">"},

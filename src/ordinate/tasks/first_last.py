@@ -12,8 +12,8 @@ from ordinate.core.task import UNSCORED, Batch, Task, letter
 
 
 class FirstLast(Task):
-    """Values and bits: 1 if the first item equals the last, asked at a read-out token: A C B A ? -> 1. Pairs: for
-    every position the distance to the last equal item, 0 if there is none: A B A C B -> . 0 2 0 3."""
+    """Values and bits: 1 if the first item equals the last, answered at the last: A C B A -> 1. Pairs: for every
+    position the distance to the last equal item, 0 if there is none: A B A C B -> . 0 2 0 3."""
 
     family = "matching"
 
@@ -32,17 +32,12 @@ class FirstLast(Task):
         self.items = vocabulary or (2 if mode == "bits" else 16)
         pairs = mode == "pairs"
         super().__init__(
-            vocabulary=self.items if pairs else self.items + 1,
+            vocabulary=self.items,
             classes=farthest + 1 if pairs else 2,
             readout="tokens" if pairs else "last",
-            evaluation_lengths=(32, 64),
             shortest=2 if mode == "pairs" else 4,
             because="a first and a last item",
-            specials={} if pairs else {self.items: "?"},
         )
-
-    def sides(self, length: int) -> tuple[int, ...]:
-        return (length if self.mode == "pairs" else length + 1,)
 
     def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
         items = torch.randint(self.items, (count, length), generator=generator)
@@ -59,7 +54,7 @@ class FirstLast(Task):
             two = (one + torch.randint(1, length - 2, (count, 1), generator=generator)) % (length - 2)
             items.scatter_(1, 1 + one, torch.where(equal, other, first)[:, None])
             items.scatter_(1, 1 + two, other[:, None])
-        return Batch(torch.nn.functional.pad(items, (0, 1), value=self.items), label)
+        return Batch(items, label)
 
     def _distances(self, items: Int[Tensor, "b n"]) -> Int[Tensor, "b n"]:
         """A stable sort puts equal items side by side in their order, so each finds the last one next to itself."""
@@ -85,7 +80,7 @@ class FirstLast(Task):
 
     def solve(self, tokens: list[int]) -> list[int]:
         if self.mode != "pairs":
-            return [int(tokens[0] == tokens[-2])]
+            return [int(tokens[0] == tokens[-1])]
         seen, answers = {tokens[0]: 0}, [UNSCORED]
         for t, item in enumerate(tokens[1:], start=1):
             answers.append(min(t - seen[item], self.farthest) if item in seen else 0)
@@ -94,7 +89,7 @@ class FirstLast(Task):
 
     def example(self) -> list[int]:
         items = [0, 1, 0, 2, 1] if self.mode == "pairs" else [0, 2, 1, 0]
-        return [item % self.items for item in items] + list(self.specials)
+        return [item % self.items for item in items]
 
     def word(self, token: int) -> str:
-        return self.specials.get(token, str(token) if self.mode == "bits" else letter(token))
+        return str(token) if self.mode == "bits" else letter(token)

@@ -31,7 +31,7 @@ class ImagePattern(Task):
             classes=vocabulary,
             form="bidirectional",
             train_lengths=(4, 6),  # sides: 16 to 36 tokens
-            evaluation_lengths=(6, 8, 10, 12),
+            longer=(8, 10, 12),
             shortest=max(abs(down), abs(right)) + 1,
             because=f"a cell {down} down and {right} right",
             axes=2,

@@ -36,7 +36,6 @@ class KBack(Task):
         super().__init__(
             vocabulary=vocabulary + len(prefixes),
             classes=vocabulary if mode == "recall" else 2,
-            evaluation_lengths=(32, 64),
             shortest=max(self.steps) + 1,
             because=f"k is {max(self.steps)}",
             specials=prefixes,

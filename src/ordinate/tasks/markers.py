@@ -43,7 +43,7 @@ class Markers(Task):
             classes=vocabulary,
             metric="loss",
             train_lengths=(32, 32),
-            evaluation_lengths=(32,),
+            longer=(),
             shortest=terms + 3,
             because=f"{terms} terms and 3 markers",
             dataset=5000,

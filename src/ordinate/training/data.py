@@ -12,56 +12,103 @@ from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
 from ordinate.training.config import RunConfig, shares
 
+BLOCK = 64  # steps whose sequences are drawn together: 25 lengths a step, one by one, would cost a tenth of its time
+
 
 class TrainingData:
-    """The batch of every step: fresh, or out of a fixed dataset that each epoch puts in another order."""
+    """The sequences of every step: fresh, or out of a fixed dataset that each epoch puts in another order.
+
+    Every sequence has a length and, where ids are drawn, positions of its own.
+    """
 
     def __init__(self, config: RunConfig, task: Task) -> None:
         self.config, self.task = config, task
         self.low, self.high = config.train_lengths[0], config.train_lengths[-1]
-        self.fixed: list[Batch] | None = None
-        self.plan: list[tuple[int, int]] = []  # block of the dataset, and first row
+        self.block: tuple[int, list[list[Batch]]] = (-1, [])
         self.order: tuple[int, Tensor] = (-1, torch.empty(0))
-        if config.dataset is not None:
-            self.fixed = self._dataset(config.dataset)
-            for block, batch in enumerate(self.fixed):
-                self.plan += [(block, start) for start in range(0, len(batch.tokens), config.batch)]
+        self.fixed = None if config.dataset is None else self._dataset(config.dataset)
 
-    def batch(self, step: int) -> Batch:
-        """What is trained on in this step; positions are drawn here."""
+    def parts(self, step: int) -> list[Batch]:
+        """What is trained on in this step, in parts of one length each, the shortest first."""
+        if self.fixed is not None:
+            return self._from_dataset(step, self.fixed)
+        number, within = divmod(step, BLOCK)
+        if self.block[0] != number:
+            self.block = (number, self._drawn(number))
+        return self.block[1][within]
+
+    def _drawn(self, number: int) -> list[list[Batch]]:
+        """The parts of all steps of a block. Lengths are drawn first, each sequence's own."""
+        source = generator(self.config.seed, "data", number)
+        drawn = torch.randint(self.low, self.high + 1, (BLOCK, self.config.batch), generator=source)
+        steps: list[list[Batch]] = [[] for _ in range(BLOCK)]
+        for length in range(self.low, self.high + 1):
+            counts = (drawn == length).sum(dim=1).tolist()
+            if not sum(counts):
+                continue
+            whole = self.task.sample(sum(counts), length, source, "train")
+            positions = self._positions(whole, length, sum(counts), number)
+            tokens, targets = torch.split(whole.tokens, counts), torch.split(whole.targets, counts)
+            places = [positions] * BLOCK if positions is None or len(positions) == 1 else torch.split(positions, counts)
+            for step, count in enumerate(counts):
+                if count:
+                    steps[step].append(Batch(tokens[step], targets[step], places[step]))
+        return steps
+
+    def _positions(self, batch: Batch, length: int, rows: int, *name: int) -> Int[Tensor, "#b n axes"] | None:
         config = self.config
-        if self.fixed is None:
-            source = generator(config.seed, "data", step)
-            length = int(torch.randint(self.low, self.high + 1, (), generator=source))
-            batch = self.task.sample(config.batch, length, source, "train")
-        else:
-            length, batch = self._from_dataset(step)
         if config.coverage == "plain":
-            return batch
-        drawn = draw(
-            config.coverage, sides=self.task.sides(length), limit=config.position_limit,
-            generator=generator(config.seed, "positions", step),
-        )  # fmt: skip
-        return Batch(batch.tokens, batch.targets, drawn)
+            return batch.positions
+        source = generator(config.seed, "positions", length, *name)
+        sides = self.task.sides(length)
+        return draw(config.coverage, sides=sides, limit=config.position_limit, generator=source, rows=rows)
 
     def _dataset(self, size: int) -> list[Batch]:
         """One block per training length, of equal shares."""
         return [
             self.task.sample(share, length, generator(self.config.seed, "dataset", length), "train")
             for length, share in enumerate(shares(size, self.config.train_lengths), start=self.low)
-            if share
         ]
 
-    def _from_dataset(self, step: int) -> tuple[int, Batch]:
-        assert self.fixed is not None
-        epoch, at = divmod(step, len(self.plan))
+    def _from_dataset(self, step: int, blocks: list[Batch]) -> list[Batch]:
+        """The next sequences in the epoch's order, whatever their lengths."""
+        sizes = [len(block.tokens) for block in blocks]
+        epoch, at = divmod(step, -(-sum(sizes) // self.config.batch))
         if self.order[0] != epoch:
-            self.order = (epoch, torch.randperm(len(self.plan), generator=generator(self.config.seed, "order", epoch)))
-        block, start = self.plan[int(self.order[1][at])]
-        whole = self.fixed[block]
-        rows = torch.randperm(len(whole.tokens), generator=generator(self.config.seed, "rows", epoch, block))
-        pick = rows[start : start + self.config.batch]
-        return self.low + block, Batch(whole.tokens[pick], whole.targets[pick], whole.positions)
+            self.order = (epoch, torch.randperm(sum(sizes), generator=generator(self.config.seed, "order", epoch)))
+        chosen = self.order[1][at * self.config.batch : (at + 1) * self.config.batch]
+        parts, before = [], 0
+        for length, (block, size) in enumerate(zip(blocks, sizes, strict=True), start=self.low):
+            rows = chosen[(chosen >= before) & (chosen < before + size)] - before
+            if len(rows):
+                positions = self._positions(block, length, len(rows), step)
+                parts.append(Batch(block.tokens[rows], block.targets[rows], positions))
+            before += size
+        return parts
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Sequences of several lengths in one row, or of one length in rows: what a model is given in one step."""
+
+    tokens: Int[Tensor, "b n"]
+    targets: Int[Tensor, "*asked"]
+    positions: Int[Tensor, "#b n axes"] | None
+    documents: Int[Tensor, "1 n"] | None
+
+
+def pack(parts: list[Batch]) -> Packed:
+    """All parts as one. A row of documents costs no padding, and the model keeps them apart."""
+    if len(parts) == 1:
+        return Packed(parts[0].tokens, parts[0].targets, parts[0].positions, None)
+    tokens = torch.cat([part.tokens.flatten() for part in parts])[None]
+    targets = torch.cat([part.targets.flatten() for part in parts])
+    widths = torch.tensor([part.tokens.shape[1] for part in parts])
+    counts = torch.tensor([len(part.tokens) for part in parts])
+    documents = torch.repeat_interleave(torch.arange(int(counts.sum())), widths.repeat_interleave(counts))[None]
+    positions = [part.positions.expand(len(part.tokens), -1, -1) for part in parts if part.positions is not None]
+    placed = torch.cat([rows.flatten(0, 1) for rows in positions])[None] if positions else None
+    return Packed(tokens, targets if parts[0].targets.dim() == 1 else targets[None], placed, documents)
 
 
 @dataclass(frozen=True)
@@ -83,10 +130,11 @@ def evaluation_set(task: Task, text: str, split: str, length: int, count: int) -
 
 def evaluation_sets(config: RunConfig, task: Task) -> list[EvaluationSet]:
     """Validation and test in distribution, longer sequences, and shifted ones where the task has them."""
-    wanted = [("valid", max(config.test_lengths))]
+    longest = max(config.test_lengths)
+    wanted = [("valid", longest)]
     wanted += [("id", n) for n in config.test_lengths] + [("ood", n) for n in config.ood_lengths]
-    if "shift" in task.splits:
-        wanted += [("shift", n) for n in (max(config.test_lengths), *config.ood_lengths)]
+    if "shift" in task.splits:  # at the trained length, and at twice that
+        wanted += [("shift", n) for n in (longest, 2 * longest) if n in (longest, *config.ood_lengths)]
     return [evaluation_set(task, config.task, split, n, config.evaluation_sequences) for split, n in wanted]
 
 
@@ -95,9 +143,9 @@ def overlap(data: TrainingData, steps: int, sets: list[EvaluationSet]) -> dict[s
     widths = {chosen.batch.tokens.shape[1] for chosen in sets}
     shown: set[bytes] = set()
     for step in range(steps):
-        tokens = data.batch(step).tokens
-        if tokens.shape[1] in widths:
-            shown.update(row.tobytes() for row in tokens.numpy())
+        for part in data.parts(step):
+            if part.tokens.shape[1] in widths:
+                shown.update(row.tobytes() for row in part.tokens.numpy())
     return {
         chosen.hash: sum(row.tobytes() in shown for row in chosen.batch.tokens.numpy()) / len(chosen.batch.tokens)
         for chosen in sets

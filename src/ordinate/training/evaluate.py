@@ -35,7 +35,9 @@ def reach(model: Transformer) -> int:
     return min(part.limit for part in model.parts)
 
 
-def evaluate(model: Transformer, task: Task, config: RunConfig, chosen: EvaluationSet) -> Scores | None:
+def evaluate(
+    model: Transformer, task: Task, config: RunConfig, chosen: EvaluationSet, draws: int | None = None
+) -> Scores | None:
     """Scores on one set, or None if the encoding declares that it cannot go there."""
     if model.training:
         raise InputError("evaluation wants a model in evaluation mode: call model.eval()")
@@ -46,7 +48,7 @@ def evaluate(model: Transformer, task: Task, config: RunConfig, chosen: Evaluati
         return Scores(_score(model, task, chosen.batch, beyond))
     # Drawn positions: the mean over several draws, and their spread.
     found = []
-    for number in range(config.coverage_draws):
+    for number in range(draws or config.coverage_draws):
         drawn = drawn_positions(config, task, chosen, number)
         found.append(_score(model, task, Batch(chosen.batch.tokens, chosen.batch.targets, drawn), beyond))
     values = {name: sum(f[name] for f in found) / len(found) for name in found[0]}
@@ -54,10 +56,11 @@ def evaluate(model: Transformer, task: Task, config: RunConfig, chosen: Evaluati
     return Scores(values | {"draws_std": spread})
 
 
-def drawn_positions(config: RunConfig, task: Task, chosen: EvaluationSet, number: int) -> Int[Tensor, "1 n axes"]:
-    """Randomized ids for an evaluation, the same for all models."""
+def drawn_positions(config: RunConfig, task: Task, chosen: EvaluationSet, number: int) -> Int[Tensor, "b n axes"]:
+    """Randomized ids for an evaluation, each sequence's own, the same for all models."""
     source = generator(0, "evaluation positions", chosen.split, chosen.length, number)
-    return draw("randomized", sides=task.sides(chosen.length), limit=config.position_limit, generator=source)
+    sides, rows = task.sides(chosen.length), len(chosen.batch.tokens)
+    return draw("randomized", sides=sides, limit=config.position_limit, generator=source, rows=rows)
 
 
 def past_training(config: RunConfig, task: Task, chosen: EvaluationSet) -> int:
@@ -75,8 +78,10 @@ def _score(model: Transformer, task: Task, batch: Batch, beyond: int = 0) -> dic
     sums: dict[str, tuple[float, int]] = {}
     device = model.embedding.weight.device
     rows = max(1, TOKENS // batch.tokens.shape[1])
-    for tokens, targets in zip(torch.split(batch.tokens, rows), torch.split(batch.targets, rows), strict=True):
-        positions = None if batch.positions is None else batch.positions.to(device)
+    for start in range(0, len(batch.tokens), rows):
+        part = batch.rows(start, start + rows)
+        tokens, targets = part.tokens, part.targets
+        positions = None if part.positions is None else part.positions.to(device)
         logits = model(tokens.to(device), positions=positions).float().cpu()
         loss = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=UNSCORED, reduction="none")
         right, groups = correct(logits, targets), task.groups(tokens, targets)

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -13,22 +13,24 @@ from torch.nn import functional as F
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.core.seeds import generator, seed_of
-from ordinate.core.task import UNSCORED, Batch
+from ordinate.core.task import UNSCORED, Batch, Task
 from ordinate.model import Transformer, pick_device
 from ordinate.model.edge import arrive
 from ordinate.store import Run, Store
 from ordinate.store.files import Record
 from ordinate.training import checkpoint, environment
 from ordinate.training.config import RunConfig
-from ordinate.training.data import TrainingData, evaluation_sets, overlap
+from ordinate.training.data import Packed, TrainingData, evaluation_sets, overlap, pack
 from ordinate.training.evaluate import correct, evaluate
 from ordinate.training.footprint import memory
 from ordinate.training.optimiser import make_optimiser
 from ordinate.training.result import keep_artefacts, summarise
-from ordinate.training.schedule import rate
+from ordinate.training.schedule import ending, rate
 
-CHECKPOINTS = 10  # of the learning curve
-SAVE_EVERY = 60.0  # seconds, between the checkpoints of the learning curve
+CHECKED = 256  # sequences of the validation set that one point of the learning curve is taken on
+CHECKS = 40  # points of the learning curve at most
+CHECKING = 0.04  # of the training time that they may take
+SAVE_EVERY = 60.0  # seconds
 EXPLODED = 100.0  # times the first loss
 
 
@@ -41,7 +43,8 @@ class Progress:
     loss: float
     accuracy: float
     seconds_left: float
-    validation: float | None = None  # at the checkpoints of the learning curve
+    validation: float | None = None  # at the points of the learning curve
+    learnt: bool = False  # the bar was reached; `steps` is then where the run will end
     evaluating: bool = False  # training is over, scoring is not
 
 
@@ -71,7 +74,7 @@ def attempt(config: RunConfig, store: Store, watch: Watch | None = None) -> bool
         try:
             with environment.prepared(config.threads, config.device):
                 run.begin(to_dict(config), environment.describe())
-                _Training(config, store, run, watch or (lambda progress: None)).go()
+                Training(config, store, run, watch or (lambda progress: None)).go()
         except Exception as error:
             run.fail(error)
             raise
@@ -86,8 +89,16 @@ def check_sets(config: RunConfig, run: Run) -> None:
         raise InputError(f"run {run.id} was scored on other problems than {config.task} gives now: use another store")
 
 
-class _Training:
-    """The state of one run while it lasts. All of it but the weights follows from the step."""
+def check_every(config: RunConfig, task: Task) -> int:
+    """Steps between two points of the learning curve: a pass over so many sequences forward, but not back."""
+    width = task.width(max(config.test_lengths)) * min(CHECKED, config.evaluation_sequences)
+    low, high = (task.width(length) for length in (config.train_lengths[0], config.train_lengths[-1]))
+    step = 3 * config.batch * (low + high) / 2  # back takes twice as long as forward
+    return max(math.ceil(width / step / CHECKING), math.ceil(config.steps / CHECKS))
+
+
+class Training:
+    """The state of one run while it lasts. All of it but the weights follows from the step and from `learnt`."""
 
     def __init__(self, config: RunConfig, store: Store, run: Run, watch: Watch) -> None:
         self.config, self.store, self.run, self.watch = config, store, run, watch
@@ -98,15 +109,22 @@ class _Training:
         self.optimiser = make_optimiser(config, self.model)
         self.data = TrainingData(config, self.task)
         self.sets = evaluation_sets(config, self.task)
-        self.marks = {math.ceil(config.steps * (i + 1) / CHECKPOINTS) for i in range(CHECKPOINTS)}
+        self.check_every = check_every(config, self.task)
         self.log_every = max(1, config.steps // 100)
         self.step, self.first_loss, self.status, self.seconds = 0, math.nan, "finished", 0.0
+        self.above: int | None = None  # the first of the checks at the bar that the last one belongs to
+        self.learnt: int | None = None  # the step of the second such check in a row: from there the rate decays
+
+    @property
+    def steps(self) -> int:
+        """Where the run ends, as things stand."""
+        return ending(self.config, self.learnt)[1]
 
     def go(self) -> None:
         saved = checkpoint.load(self.run.folder, self.run.id, self.model, self.optimiser)
         if saved:
             self.step, self.first_loss, self.status = saved["step"], saved["first_loss"], saved["status"]
-            self.seconds = saved["seconds"]
+            self.seconds, self.above, self.learnt = saved["seconds"], saved["above"], saved["learnt"]
             self.run.journal.cut(saved["journal"])
             self.run.log(f"continued at step {self.step}")
         else:
@@ -115,93 +133,104 @@ class _Training:
             self._norms()
         begin = saved_at = time.monotonic()
         before, first_step = self.seconds, self.step
-        seen, ended = 0, self.status != "finished" or self._solved_before(saved)
-        while self.step < self.config.steps and not ended:
-            batch = self.data.batch(self.step)
-            loss, logits, gradient = self._update(batch)
+        seen = 0
+        while self.step < self.steps and self.status == "finished":
+            parts = self.data.parts(self.step)
+            batch = pack(parts)
+            loss, logits, gradient = self.update(batch)
             self.step += 1
             seen += batch.tokens.numel()
-            logging, mark = self.step % self.log_every == 0 or self.step == 1, self.step in self.marks
-            if logging or mark:
+            check = self.step % self.check_every == 0 or self.step == self.steps
+            if check or self.step % self.log_every == 0 or self.step == 1:
                 now = time.monotonic()
-                left = (now - begin) / (self.step - first_step) * (self.config.steps - self.step)
-                ended = self._journal(batch, loss, logits, gradient, seen / (now - begin), left, mark)
-            if ended or mark or time.monotonic() - saved_at > SAVE_EVERY:
+                each = (now - begin) / (self.step - first_step)
+                self._journal(parts, loss, logits, gradient, seen / (now - begin), each, check)
+            if self.status != "finished" or time.monotonic() - saved_at > SAVE_EVERY:
                 self.seconds = before + time.monotonic() - begin
                 self._save()
                 saved_at = time.monotonic()
+        self.seconds = before + time.monotonic() - begin
+        self._save()
         self._finish()
 
-    def _update(self, batch: Batch) -> tuple[Tensor, Float[Tensor, "*asked classes"], Tensor]:
+    def update(self, batch: Packed) -> tuple[Tensor, Float[Tensor, "*asked classes"], Tensor]:
         """One step of the optimiser. Dropout draws from a stream named by the step."""
         config, model = self.config, self.model
         model.train()
         if config.model.dropout > 0:
             torch.manual_seed(seed_of(config.seed, "dropout", self.step))
-        positions = None if batch.positions is None else batch.positions.to(self.device)
-        logits = model(batch.tokens.to(self.device), positions=positions)
-        targets = batch.targets.to(self.device)
+        tokens, targets = batch.tokens.to(self.device), batch.targets.to(self.device)
+        positions, documents = (None if x is None else x.to(self.device) for x in (batch.positions, batch.documents))
+        logits = model(tokens, positions=positions, documents=documents)
         loss = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=UNSCORED)
         loss.backward()
         gradient = nn.utils.clip_grad_norm_(model.parameters(), config.clip or math.inf)
         for group in self.optimiser.param_groups:
-            group["lr"] = rate(config, self.step)
+            group["lr"] = rate(config, self.step, self.learnt)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         return loss.detach(), logits.detach(), gradient
 
     def _journal(
-        self, batch: Batch, loss: Tensor, logits: Tensor, gradient: Tensor, speed: float, left: float, mark: bool
-    ) -> bool:
-        """Write down how the run goes; tells whether it has to end here."""
+        self, parts: list[Batch], loss: Tensor, logits: Tensor, gradient: Tensor, speed: float, each: float, check: bool
+    ) -> None:
+        """Write down how the run goes, and find out whether the task is learnt."""
         value, norm = loss.item(), gradient.item()
         if math.isnan(self.first_loss):
             self.first_loss = value
-        scored = next(iter(self.task.groups(batch.tokens, batch.targets).values()))
-        accuracy = correct(logits.cpu(), batch.targets)[scored].float().mean().item()
-        rows = {"loss": value, "accuracy": accuracy, "gradient_norm": norm, "lr": rate(self.config, self.step - 1)}
+        accuracy = self._accuracy(parts, logits.cpu())
+        lr = rate(self.config, self.step - 1, self.learnt)
+        rows = {"loss": value, "accuracy": accuracy, "gradient_norm": norm, "lr": lr, "tokens_per_second": speed}
         records = [self._record("train", None, name, number) for name, number in rows.items()]
-        records.append(self._record("train", None, "tokens_per_second", speed))
         validation = None
         if not (math.isfinite(value) and math.isfinite(norm)) or value > EXPLODED * max(self.first_loss, 1.0):
             self.status = "diverged"
-        elif mark:
-            validation = self._validate(records)
+        elif check:
+            validation = self._check(records)
         self.run.journal.append(records)
         self.run.beat()
-        self.watch(Progress(self.step, self.config.steps, value, accuracy, left, validation))
-        solved = validation is not None and self._at_bar(validation)
-        return self.status == "diverged" or (self.config.stop_when_solved and solved)
+        left = each * (self.steps - self.step)
+        self.watch(Progress(self.step, self.steps, value, accuracy, left, validation, self.learnt is not None))
 
-    def _validate(self, records: list[Record]) -> float | None:
-        """One point of the learning curve."""
-        chosen = next(s for s in self.sets if s.split == "valid")
+    def _accuracy(self, parts: list[Batch], logits: Tensor) -> float:
+        """Of the sequences that were just trained on."""
+        right, count, at = 0.0, 0, 0
+        flat = logits.flatten(0, -2)
+        for part in parts:
+            here = flat[at : at + part.targets.numel()].view(*part.targets.shape, -1)
+            at += part.targets.numel()
+            scored = next(iter(self.task.groups(part.tokens, part.targets).values()))
+            right += correct(here, part.targets)[scored].sum().item()
+            count += int(scored.sum())
+        return right / max(1, count)
+
+    def _check(self, records: list[Record]) -> float | None:
+        """One point of the learning curve. Two in a row at the bar: the task is learnt."""
+        whole = next(s for s in self.sets if s.split == "valid")
+        some = replace(whole, batch=whole.batch.rows(0, CHECKED))
         self.model.eval()
-        scores = evaluate(self.model, self.task, self.config, chosen)
+        scores = evaluate(self.model, self.task, self.config, some, draws=1)
         if scores is None:
             return None
-        records += [self._record("valid", chosen.length, name, value) for name, value in scores.values.items()]
-        return scores.of(self.task)
-
-    def _at_bar(self, score: float) -> bool:
-        return self.task.metric != "loss" and score >= self.task.bar
-
-    def _solved_before(self, saved: dict[str, object] | None) -> bool:
-        """Whether the run had stopped early, at the bar, when it was interrupted."""
-        if not saved or not self.config.stop_when_solved or self.step not in self.marks:
-            return False
-        metric = self.task.metric
-        curve = [r for r in self.run.journal.read() if r["split"] == "valid" and r["metric"] == metric]
-        return bool(curve) and self._at_bar(curve[-1]["value"])
+        records += [self._record("valid", some.length, name, value) for name, value in scores.values.items()]
+        score = scores.of(self.task)
+        if self.task.metric != "loss" and self.learnt is None:
+            at_bar = score >= self.task.bar
+            if at_bar and self.above is not None:
+                self.learnt = self.step
+            self.above = (self.above or self.step) if at_bar else None
+        return score
 
     def _norms(self) -> None:
         """How large token embeddings are at the start, and how much the encoding changes them."""
         with torch.no_grad():
-            batch = self.data.batch(0)
+            batch = pack(self.data.parts(0))
             tokens = batch.tokens.to(self.device)
-            positions = None if batch.positions is None else batch.positions.to(self.device)
+            positions, documents = (
+                None if x is None else x.to(self.device) for x in (batch.positions, batch.documents)
+            )
             plain = F.embedding(tokens, self.model.embedding.weight)
-            place, _ = arrive(self.config.model, self.model.parts, tokens, positions)
+            place, _ = arrive(self.config.model, self.model.parts, tokens, positions, None, documents)
             changed, _ = self.model.begin(plain, self.model.pair(place, None, None))
             added = (changed - plain).norm(dim=-1).mean().item()
         size = plain.norm(dim=-1).mean().item()
@@ -227,14 +256,14 @@ class _Training:
         self.run.beat()  # saves come at least twice in the silence after which a run counts as dead; records may not
         state = {
             "step": self.step, "first_loss": self.first_loss, "status": self.status, "seconds": self.seconds,
-            "journal": self.run.journal.sync(),
+            "above": self.above, "learnt": self.learnt, "journal": self.run.journal.sync(),
         }  # fmt: skip
         checkpoint.save(self.run.folder, self.run.id, self.model, self.optimiser, state)
 
     def _finish(self) -> None:
         """Evaluate everywhere, keep weights and attention maps, and write the result last."""
         self.model.eval()
-        self.watch(Progress(self.step, self.config.steps, math.nan, math.nan, 0.0, evaluating=True))
+        self.watch(Progress(self.step, self.steps, math.nan, math.nan, 0.0, evaluating=True))
         records = []
         for chosen in self.sets:
             self.run.beat()
@@ -257,9 +286,11 @@ class _Training:
         longest = self.task.sample(self.config.batch, self.config.train_lengths[-1], generator(0, "memory"), "train")
         self.run.finish(
             {
-                "status": self.status, "steps": self.step, "parameters": weights, "encoding_parameters": own, **result,
+                "status": self.status, "steps": self.step, "learnt_at": self.above if self.learnt else None,
+                "parameters": weights, "encoding_parameters": own, **result,
                 "memory": memory(self.model, longest), "timing": {"seconds": self.seconds},
             }
         )  # fmt: skip
         (self.run.folder / checkpoint.NAME).unlink(missing_ok=True)
-        self.run.log(f"{self.status} at step {self.step}")
+        learnt = f", learnt at step {self.above}" if self.learnt else ""
+        self.run.log(f"{self.status} at step {self.step}{learnt}")

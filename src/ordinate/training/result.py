@@ -49,7 +49,6 @@ def summarise(
         if row["split"] in ("ood", "shift") and row["loss"] is not None and inside["loss"] is not None:
             row["gap_loss"] = row["loss"] - inside["loss"]
             row["gap_accuracy"] = inside["accuracy"] - row["accuracy"]
-    curve = [r for r in journal if r["split"] == "valid" and r["metric"] == task.metric]
     return {
         "task": config.task,
         "metric": task.metric,
@@ -57,12 +56,9 @@ def summarise(
         "bar": None if task.metric == "loss" else task.bar,
         "fitted": fitted,
         "evaluation": rows,
-        "learning_speed": _speed(task, curve),
-        "checkpoints": len(curve),
         # A table of another size than the token embeddings can decide a comparison: both are told with every run.
         "norms": {r["metric"]: r["value"] for r in journal if r["metric"] in ("embedding_norm", "encoding_norm")},
-        # the learning curve, whose last point is the validation score of the end, and the scores; the rest of the
-        # journal stays where it is: a result is read often
+        # the learning curve and the scores; the rest of the journal stays where it is: a result is read often
         "records": [r for r in journal if r["split"] == "valid"] + [r for r in records if r["split"] != "valid"],
     }
 
@@ -98,14 +94,6 @@ def _against(row: dict[str, Any], config: RunConfig) -> Score:
     return Score(row["score"], row["floor"], config.evaluation_sequences)
 
 
-def _speed(task: Task, curve: list[Record]) -> int | None:
-    """The first of the ten checkpoints at the bar, counted from 1; None if there is none."""
-    for number, point in enumerate(curve, start=1):
-        if task.metric != "loss" and point["value"] is not None and point["value"] >= task.bar:
-            return number
-    return None
-
-
 def keep_artefacts(run: Run, model: Transformer, config: RunConfig, task: Task, sets: list[EvaluationSet]) -> None:
     """The weights, and attention maps of a few fixed examples."""
     write_atomic(
@@ -121,7 +109,7 @@ def keep_artefacts(run: Run, model: Transformer, config: RunConfig, task: Task, 
         positions = drawn_positions(config, task, chosen, 0)
     positions = None if positions is None else positions.to(device)
     with torch.inference_mode(), record(model) as seen:
-        model(batch.tokens[:EXAMPLES].to(device), positions=positions)
+        model(batch.tokens[:EXAMPLES].to(device), positions=positions[:EXAMPLES] if positions is not None else None)
     maps = {f"layer_{i}": w.float().cpu().contiguous() for i, w in enumerate(seen.weights)}
     maps |= {"tokens": batch.tokens[:EXAMPLES].contiguous(), "targets": batch.targets[:EXAMPLES].contiguous()}
     write_atomic(run.folder / "attention.safetensors", save(maps, {"kernels": ",".join(seen.kernels)}))

@@ -1,25 +1,36 @@
-"""The learning rate as a function of the step, and of nothing else."""
+"""The learning rate as a function of the step and of when the task was learnt, and of nothing else."""
 
 import math
 
 from ordinate.training.config import RunConfig
 
+LEAST = 100  # steps of decay after a task was learnt
 
-def rate(config: RunConfig, step: int) -> float:
-    """The rate of step 0, 1, ..., steps - 1. It rises linearly over the warm-up and is never 0."""
-    warm = round(config.warmup * config.steps)
-    if step < warm:
-        return config.lr * (step + 1) / (warm + 1)
-    left = config.steps - warm
-    done = (step - warm) / left  # 0 at the top, 1 just past the last step
+
+def ending(config: RunConfig, learnt: int | None) -> tuple[int, int]:
+    """The first step of the decay, and the number of steps in all.
+
+    Whoever has learnt the task trains as long again while the rate decays, within the budget; whoever has not goes to
+    the end of the budget, over the last part of which the rate decays.
+    """
+    last = config.steps - round(config.decay * config.steps)
+    if config.budget == "fixed" or learnt is None or learnt >= last:
+        return last, config.steps
+    return learnt, min(config.steps, learnt + max(learnt, LEAST))
+
+
+def rate(config: RunConfig, step: int, learnt: int | None = None) -> float:
+    """The rate of step 0, 1, ... It rises linearly over the warm-up and is never 0."""
+    if step < config.warmup:
+        return config.lr * (step + 1) / (config.warmup + 1)
+    done = (step - config.warmup) / (config.steps - config.warmup)  # 0 at the top, 1 just past the last step
     match config.schedule:
         case "cosine":
             return config.lr * 0.5 * (1 + math.cos(math.pi * done))
         case "linear":
             return config.lr * (1 - done)
         case "wsd":
-            down = round(config.decay * config.steps)
-            into = step - (config.steps - down)
+            begin, end = ending(config, learnt)
             # 1 - sqrt, with one virtual step more so that the last is above 0
-            return config.lr * (1 - math.sqrt((into + 1) / (down + 1))) if into >= 0 else config.lr
+            return config.lr * (1 - math.sqrt((step - begin + 1) / (end - begin + 1))) if step >= begin else config.lr
     return config.lr
