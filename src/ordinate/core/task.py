@@ -78,8 +78,9 @@ class Task(ABC):
         most_steps: the largest budget of a run, about twice what the slowest of the usual encodings needs.
         train_lengths: a range, both ends included. longer: the lengths tested beyond it; none: the multiples of the
         longest trained in `MULTIPLES`. control: why nobody should learn the task, if so. shortest, longest, because:
-        the lengths that can be made, and what limits them. needs_order: counts of tokens must not suffice. splits: `shift` where the same length can also be
-        drawn at places that training never shows. dataset: train on this many fixed sequences, not on fresh ones.
+        the lengths that can be made, and what limits them. needs_order: counts of tokens must not suffice. splits:
+        `shift` where the same length can also be drawn at places that training never shows. dataset: train on this
+        many fixed sequences, not on fresh ones.
         specials: how ids that stand for no item are written.
         """
         self.name = type(self).__module__.rpartition(".")[2]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from ordinate.studies.comparison import RatePoint, Sweep
@@ -36,15 +37,20 @@ def point(rate: float, result: Mapping[str, Any] | None) -> RatePoint:
 
 
 def choose(task: str, encoding: str, points: Sequence[RatePoint], *, lower: bool) -> Sweep:
-    """Rates within one standard error of the best tie; the lowest validation loss decides among them."""
+    """Rates within one standard error of the best tie; the middle of their stretch around the best decides.
+
+    Of two in the middle, the lower one. The largest rate that still works on one seed may not work on the next.
+    """
     points = sorted(points, key=lambda p: p.rate)
-    told = [p for p in points if p.score is not None and p.loss is not None]
-    if not told:  # a lower rate is the remedy for divergence
+    scored = [p for p in points if p.score is not None]
+    if not scored:  # a lower rate is the remedy for divergence
         return Sweep(task, encoding, tuple(points), (), points[0].rate, True)
     sign = -1.0 if lower else 1.0
-    best = max(told, key=lambda p: sign * (p.score or 0.0))
-    tied = [p for p in told if sign * ((p.score or 0.0) - (best.score or 0.0)) >= -best.error]
-    chosen = min(tied, key=lambda p: (p.loss or 0.0, p.rate))
+    best = max(scored, key=lambda p: sign * (p.score or 0.0))
+    tied = [p for p in scored if sign * ((p.score or 0.0) - (best.score or 0.0)) >= -best.error]
+    stretches = [list(group) for among, group in groupby(points, key=lambda p: p in tied) if among]
+    stretch = next(group for group in stretches if best in group)
+    chosen = stretch[(len(stretch) - 1) // 2]
     edges = (points[0].rate, points[-1].rate)
     return Sweep(
         task, encoding, tuple(points), tuple(p.rate for p in tied), chosen.rate, all(p.rate in edges for p in tied)

@@ -275,9 +275,8 @@ class Training:
         if self.status == "diverged":
             records = []  # what broken weights score is nobody's result
         keep_artefacts(self.run, self.model, self.config, self.task, self.sets)
-        result = summarise(
-            self.config, self.store, self.task, self.sets, records, list(self.run.journal.read()), self.status
-        )
+        journal = list(self.run.journal.read())
+        result = summarise(self.config, self.store, self.task, self.sets, records, journal)
         shown = overlap(self.data, self.step, self.sets)
         for row, chosen in zip(result["evaluation"], self.sets, strict=True):
             row["seen"] = shown[chosen.hash]

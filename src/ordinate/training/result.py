@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +12,7 @@ from safetensors.torch import save
 from ordinate.core.seeds import generator
 from ordinate.core.task import Task
 from ordinate.model import Transformer, record
-from ordinate.statistics.verdict import Score, normalised, word
+from ordinate.statistics.verdict import Score, Word, word
 from ordinate.store import Run, Store
 from ordinate.store.files import Record, write_atomic
 from ordinate.training.baselines import baselines
@@ -30,21 +31,11 @@ def summarise(
     sets: list[EvaluationSet],
     records: list[Record],
     journal: list[Record],
-    status: str,
 ) -> dict[str, Any]:
-    """One row per evaluated set, the verdict, and the learning curve, as plain data."""
+    """One row per evaluated set, and the learning curve, as plain data. Words for it are found by whoever shows it."""
     values = {(r["split"], r["length"], r["metric"]): r["value"] for r in records}
     rows = [_row(config, store, task, chosen, values) for chosen in sets]
-    diverged = status == "diverged"
     inside = next(row for row in rows if row["split"] == "id" and row["length"] == max(config.test_lengths))
-    fitted = None
-    if task.metric != "loss":
-        fitted = word(task.bar, _against(inside, config), None, diverged=diverged) == "solves"
-        for row in rows:
-            outside = _against(row, config) if row["split"] in ("ood", "shift") else None
-            start = inside if outside is not None else row
-            row["verdict"] = word(task.bar, _against(start, config), outside, diverged=diverged)
-            row["normalised"] = None if row["score"] is None else normalised(row["score"], row["chance"])
     for row in rows:
         if row["split"] in ("ood", "shift") and row["loss"] is not None and inside["loss"] is not None:
             row["gap_loss"] = row["loss"] - inside["loss"]
@@ -54,7 +45,6 @@ def summarise(
         "metric": task.metric,
         "direction": task.direction,
         "bar": None if task.metric == "loss" else task.bar,
-        "fitted": fitted,
         "evaluation": rows,
         # A table of another size than the token embeddings can decide a comparison: both are told with every run.
         "norms": {r["metric"]: r["value"] for r in journal if r["metric"] in ("embedding_norm", "encoding_norm")},
@@ -90,8 +80,23 @@ def _content(task: Task, length: int, kind: str) -> str:
     return hashlib.sha256(batch.tokens.numpy().tobytes() + batch.targets.numpy().tobytes()).hexdigest()[:12]
 
 
-def _against(row: dict[str, Any], config: RunConfig) -> Score:
-    return Score(row["score"], row["floor"], config.evaluation_sequences)
+def words(result: Mapping[str, Any]) -> list[Word | None]:
+    """The word for each row of a result; none for a task scored by loss."""
+    rows, bar = result["evaluation"], result["bar"]
+    if bar is None:
+        return [None] * len(rows)
+    inside = max((row for row in rows if row["split"] == "id"), key=lambda row: row["length"])
+    diverged = result["status"] == "diverged"
+    found: list[Word | None] = []
+    for row in rows:
+        beyond = row["split"] in ("ood", "shift")
+        start, outside = (inside, _against(row)) if beyond else (row, None)
+        found.append(word(bar, _against(start), outside, diverged=diverged))
+    return found
+
+
+def _against(row: Mapping[str, Any]) -> Score:
+    return Score(row["score"], row["floor"], row["sequences"])
 
 
 def keep_artefacts(run: Run, model: Transformer, config: RunConfig, task: Task, sets: list[EvaluationSet]) -> None:
