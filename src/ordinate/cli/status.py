@@ -68,9 +68,12 @@ def describe(item: "Run") -> dict[str, Any]:
     }  # fmt: skip
     if state != "done":
         return row | {"step": item.step, "error": item.error}
+    from ordinate.training.result import words
+
     result = item.result
     inside = [r for r in result["evaluation"] if r["split"] == "id"]
-    outside = [r for r in result["evaluation"] if r["split"] in ("ood", "shift")]
+    outside = [r | {"verdict": w or ""} for r, w in zip(result["evaluation"], words(result), strict=True)]
+    outside = [r for r in outside if r["split"] in ("ood", "shift")]
     return row | {
         "state": "diverged" if result["status"] == "diverged" else "done",
         "step": result["steps"],

@@ -16,7 +16,8 @@ from ordinate.training import RunConfig, resolve
 
 PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
 RATES = (0.0003, 0.001, 0.003)  # where the search for a learning rate starts
-SEEDS, QUICK_SEEDS = 5, 3
+PILOT_SHARE = 4  # a rate is judged by what it reaches in this part of the budget
+SEEDS, QUICK_SEEDS = 6, 3
 MANY = 1000  # runs that nobody starts by mistake
 
 Seeds = int | Literal["auto"]
@@ -55,10 +56,6 @@ class Study:
     def from_dict(cls, content: Mapping[str, Any]) -> "Study":
         bases = tuple((b["task"], b["encoding"], build(RunConfig, b["config"])) for b in content["bases"])
         return cls(bases, content["seeds"], tuple(content["rates"]), content["quick"])
-
-    def run(self, base: RunConfig, seed: int, rate: float) -> RunConfig:
-        """One run of the study."""
-        return base.again(seed, rate)
 
     @property
     def size(self) -> int:

@@ -1,6 +1,6 @@
 """How far a study is. It follows from the store alone, so any driver can go on where another stopped."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ordinate.core.errors import InputError
@@ -9,8 +9,8 @@ from ordinate.statistics.looks import Looks
 from ordinate.statistics.looks import plan as plan_looks
 from ordinate.store import Store
 from ordinate.studies.comparison import Sweep
-from ordinate.studies.plan import PILOT, Study
-from ordinate.studies.sweep import choose, grow, point
+from ordinate.studies.plan import PILOT, PILOT_SHARE, Study
+from ordinate.studies.sweep import choose, grow, left_floor, point
 from ordinate.training import RunConfig
 from ordinate.training.data import evaluation_sets
 
@@ -29,6 +29,7 @@ class Arm:
     encoding: str
     base: RunConfig
     sweep: Sweep | None  # none: nothing is swept
+    pilot_steps: int = 0  # the largest budget of its pilots
 
     @property
     def rate(self) -> float:
@@ -44,7 +45,7 @@ class State:
     failed: dict[str, str] = field(default_factory=dict)
     _results: dict[str, dict[str, Any]] = field(default_factory=dict)
     _hashes: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
-    _configs: dict[tuple[str, str, int, float], RunConfig] = field(default_factory=dict)
+    _configs: dict[tuple[str, str, int, float, int], RunConfig] = field(default_factory=dict)
     _tasks: dict[str, Task] = field(default_factory=dict)
 
     @property
@@ -54,11 +55,11 @@ class State:
             return plan_looks(len(self.study.encodings))
         return Looks((self.study.seeds,), 0.05)
 
-    def config(self, arm: Arm, seed: int, rate: float) -> RunConfig:
+    def config(self, arm: Arm, seed: int, rate: float, steps: int = 0) -> RunConfig:
         """One run; made once, because checking and hashing it takes longer than looking it up."""
-        key = (arm.task, arm.encoding, seed, rate)
+        key = (arm.task, arm.encoding, seed, rate, steps)
         if key not in self._configs:
-            self._configs[key] = self.study.run(arm.base, seed, rate)
+            self._configs[key] = arm.base.again(seed, rate, steps or None)
         return self._configs[key]
 
     def task(self, config: RunConfig) -> Task:
@@ -108,16 +109,27 @@ class State:
         rates, lower = list(self.study.rates), self.task(bare[0].base).direction == "lower"
         while True:
             arms = []
-            for arm in bare:
+            for one in bare:
+                arm = self._piloted(one, rates)
                 points = [point(rate, self.result(self.pilot(arm, rate))) for rate in rates]
-                arms.append(Arm(arm.task, arm.encoding, arm.base, choose(arm.task, arm.encoding, points, lower=lower)))
+                arms.append(replace(arm, sweep=choose(arm.task, arm.encoding, points, lower=lower)))
             more = {rate for arm in arms if arm.sweep and (rate := grow(arm.sweep)) is not None} - set(rates)
-            if not more or self.waiting([self.pilot(arm, rate) for arm in bare for rate in rates]):
+            if not more or self.waiting([self.pilot(arm, rate) for arm in arms for rate in rates]):
                 return arms
             rates += sorted(more)
 
+    def _piloted(self, arm: Arm, rates: list[float]) -> Arm:
+        """With the budget of its pilots: a part of the whole one, unless all of them end at the floor there."""
+        if arm.base.budget == "fixed":
+            return replace(arm, pilot_steps=arm.base.steps)
+        short = replace(arm, pilot_steps=max(1, arm.base.steps // PILOT_SHARE))
+        results = [self.result(config) for rate in rates if (config := self.pilot(short, rate)).id not in self.failed]
+        told = all(result is not None for result in results) and bool(results)
+        return replace(arm, pilot_steps=arm.base.steps) if told and not any(map(left_floor, results)) else short
+
     def pilot(self, arm: Arm, rate: float) -> RunConfig:
-        return self.config(arm, PILOT, rate)
+        """The run that tells how good a rate is."""
+        return self.config(arm, PILOT, rate, arm.pilot_steps)
 
     def pilots(self) -> list[RunConfig]:
         """The runs that choose learning rates, as far as the grid has grown."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from ordinate.statistics.verdict import Score
 from ordinate.studies.comparison import RatePoint, Sweep
 
 LOWEST, HIGHEST = 1e-5, 1e-1  # the grid grows no further
@@ -34,6 +35,14 @@ def point(rate: float, result: Mapping[str, Any] | None) -> RatePoint:
         share = (valid["score"] * valid["sequences"] + 2) / n
         error = math.sqrt(share * (1 - share) / n)
     return RatePoint(rate, valid["score"], valid["loss"], outside, error)
+
+
+def left_floor(result: Mapping[str, Any] | None) -> bool:
+    """Whether a pilot learnt anything at all; one that diverged did not."""
+    if result is None or result["status"] == "diverged":
+        return False
+    valid = next(row for row in result["evaluation"] if row["split"] == "valid")
+    return Score(valid["score"], valid["floor"], valid["sequences"]).above_floor
 
 
 def choose(task: str, encoding: str, points: Sequence[RatePoint], *, lower: bool) -> Sweep:

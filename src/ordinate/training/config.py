@@ -64,13 +64,14 @@ class RunConfig:
         """The name of the run in a store."""
         return digest(self)
 
-    def again(self, seed: int, lr: float) -> "RunConfig":
-        """The same run with another seed and rate. Checked once already: ten thousand of them take a moment."""
-        made = copy(self)
-        made.__dict__.pop("id", None)
-        for name, value in (("seed", seed), ("lr", lr)):
-            object.__setattr__(made, name, value)
-        return made
+    def again(self, seed: int, lr: float, steps: int | None = None) -> "RunConfig":
+        """The same run with another seed, rate and largest budget. Checked already: ten thousand take a moment."""
+        other, steps = copy(self), steps or self.steps
+        other.__dict__.pop("id", None)
+        changes = dict(seed=seed, lr=lr, steps=steps, warmup=min(self.warmup, max(1, steps // 10)))
+        for name, value in changes.items():
+            object.__setattr__(other, name, value)
+        return other
 
     def make_task(self) -> Task:
         """The task with its parameters."""
