@@ -9,9 +9,8 @@ import typer
 from ordinate.cli.settings import read_settings
 
 if TYPE_CHECKING:
-    from ordinate.store import Store
+    from ordinate.studies.compare import Job
     from ordinate.studies.comparison import Comparison
-    from ordinate.studies.executor import Executor
     from ordinate.studies.plan import Seeds, Study
 
 
@@ -21,8 +20,13 @@ def run(
     encodings: str | None = typer.Option(
         None, "--encodings", "-e", help="Encodings, as in rope,alibi,'learned(rows=64)'."
     ),
-    seeds: str | None = typer.Option(None, "--seeds", help="How many paired seeds (5), or auto: until it is settled."),
+    seeds: str | None = typer.Option(
+        None, "--seeds", help="How many paired seeds (6, more for many pairs), or auto: until it is settled."
+    ),
     quick: bool = typer.Option(False, "--quick", help="3 seeds, one learning rate for all: preliminary."),
+    within: str | None = typer.Option(
+        None, "--within", help="A time, as in 10m: gives up width, then budget, then seeds, to take no longer."
+    ),
     rates: str | None = typer.Option(None, "--rates", help="Learning rates to start with (0.0003,0.001,0.003)."),
     workers: int | None = typer.Option(None, "--workers", help="Processes (one per core); 0: in this one."),
     store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
@@ -34,36 +38,43 @@ def run(
     yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask, however many runs there are."),
 ) -> None:
     """Compare encodings on tasks: tune each, run paired seeds, and say which to use, with a report."""
-    from ordinate.store import open_store
-    from ordinate.studies import shelf
-    from ordinate.studies.compare import carry_out, command
-    from ordinate.studies.executor import Executor, Plain, Stopped
-    from ordinate.studies.gather import gather
-    from ordinate.studies.local import Local
-    from ordinate.studies.plan import plan
+    from ordinate.studies.compare import prepare
+    from ordinate.studies.executor import Stopped
 
     given = read_settings(file, settings, ("task", "encoding"))
-    study = plan(tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), settings=given)
-    runs = open_store(store)
-    _confirm(study, yes=yes, asked=not dry_run)
-    executor: Executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
-    if not dry_run:
-        runs.check_writable()
-    each = announce(study, runs, executor)
+    job = prepare(
+        tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), within=_time(within), store=store,
+        workers=workers, settings=given,
+    )  # fmt: skip
+    _confirm(job.study, yes=yes, asked=not dry_run)
+    each = announce(job)
     if dry_run:
         return
-    kept = shelf.keep(runs, study, command(study, given, store))
     from ordinate.cli.live import Display
 
     try:
-        with Display(runs, executor, each) as display:
-            state = carry_out(study, runs, executor, display.tell, display.begin)
+        with Display(job.store, job.executor, each) as display:
+            comparison = job.carry_out(display.tell, display.begin)
     except (Stopped, KeyboardInterrupt):
         print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
-    finally:
-        executor.close()
-    finish(gather(state, kept.command), kept.folder, as_json=as_json)
+    finish(comparison, job.folder, as_json=as_json)
+
+
+def _time(text: str | None) -> float | None:
+    """Seconds in `90s`, `10m`, `1.5h`."""
+    from ordinate.core.errors import InputError
+
+    if text is None:
+        return None
+    number, unit = (text[:-1], text[-1]) if text[-1:] in ("s", "m", "h") else (text, "m")
+    try:
+        seconds = float(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+    except ValueError:
+        seconds = float("nan")
+    if not 0 < seconds < float("inf"):
+        raise InputError(f"--within wants a time, as in 90s, 10m or 1.5h, got {text!r}")
+    return seconds
 
 
 def _seeds(text: str | None) -> "Seeds | None":
@@ -102,32 +113,39 @@ def _confirm(study: "Study", *, yes: bool, asked: bool) -> None:
         raise typer.Exit(2)
 
 
-def announce(study: "Study", store: "Store", executor: "Executor") -> float:
+def announce(job: "Job") -> float:
     """Say what is ahead, and tell how long one run takes."""
     from ordinate.cli.live import duration
+    from ordinate.statistics.pairs import seeds_needed
+    from ordinate.studies.cost import cost, estimates
     from ordinate.studies.plan import MANY
     from ordinate.studies.stages import next_stage
     from ordinate.studies.state import State
-    from ordinate.training.timing import estimate
 
+    study = job.study
     print(f"{', '.join(study.tasks)}: {', '.join(study.encodings)}", file=sys.stderr)
-    state = State(study, store)
+    if study.gave_up:
+        print(f"to be done in time: {', '.join(study.gave_up)}", file=sys.stderr)
+    needed = seeds_needed(study.pairs)
+    if study.seeds != "auto" and study.seeds < needed:
+        print(f"{study.seeds} seeds can claim nothing about {study.pairs} pairs: --seeds {needed} can", file=sys.stderr)
     missing = study.size
     if study.size <= 20 * MANY:  # beyond, looking alone takes minutes
-        stage = next_stage(state)
+        stage = next_stage(State(study, job.store))
         missing = study.size - (len(stage.runs) - len(stage.missing)) if stage.missing else 0
-    bound = "up to " if study.seeds == "auto" else "at least " if study.rates else ""
     if not missing:
         print(f"{len(stage.runs)} runs, all done", file=sys.stderr)
         return 0.0
-    first = {task: base for task, _, base in reversed(study.bases)}
-    found = [estimate(base) for base in first.values()]
-    seconds, size = (sum(getattr(e, k) for e in found) / len(found) for k in ("seconds", "bytes"))
-    workers = max(1, executor.workers_wanted)
-    ahead = f"about {duration(missing * seconds / workers)} with {workers} worker{'s' * (workers != 1)}"
-    disk = f"{max(1, round(missing * size / 1e6)):,} MB in {store.folder}"
-    print(f"{bound}{study.size:,} runs, {study.size - missing:,} done; {ahead}, {disk}", file=sys.stderr)
-    return float(seconds)
+    workers = max(1, job.executor.workers_wanted)
+    whole = cost(study, estimates(study), workers)
+    share = missing / study.size
+    bound = "up to " if study.seeds == "auto" else "at least " if study.rates else ""
+    ahead = f"at most {duration(whole.seconds * share)} with {workers} worker{'s' * (workers != 1)}, less where a task"
+    disk = f"{max(1, round(whole.bytes * share / 1e6)):,} MB in {job.store.folder}"
+    print(
+        f"{bound}{study.size:,} runs, {study.size - missing:,} done; {ahead} is learnt early; {disk}", file=sys.stderr
+    )
+    return whole.seconds * workers / study.size
 
 
 def finish(comparison: "Comparison", folder: Path, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ from ordinate.core.errors import InputError
 from ordinate.store import Store, open_store
 from ordinate.studies import shelf
 from ordinate.studies.comparison import Comparison
+from ordinate.studies.cost import within as plan_within
 from ordinate.studies.executor import Executor, Plain, Watch
 from ordinate.studies.gather import gather
 from ordinate.studies.local import Local
-from ordinate.studies.plan import MANY, Seeds, Study, plan
+from ordinate.studies.plan import MANY, Seeds, Study, plan, usual_seeds
 from ordinate.studies.stages import Stage, next_stage
 from ordinate.studies.state import State
+
+Begin = Callable[[State, Stage], None]
 
 
 def compare(
@@ -25,6 +29,7 @@ def compare(
     seeds: Seeds | None = None,
     quick: bool = False,
     rates: Sequence[float] | None = None,
+    within: float | None = None,
     store: str | Path = "runs",
     workers: int | None = None,
     watch: Watch | None = None,
@@ -33,39 +38,92 @@ def compare(
     """Compare encodings on tasks: `compare("k_back", "rope,alibi", steps=300)`. Prints nothing; `watch` is told all.
 
     Learning rates are tuned per encoding on a pilot seed, then all encodings run on the same seeds. What the store has
-    is not done again. `workers=0` does all of it in this process.
+    is not done again. `within` seconds, the study is planned to take no longer. `workers=0` does all in this process.
     """
-    study = plan(tasks, encodings, seeds=seeds, quick=quick, rates=rates, settings=settings)
-    if study.size > MANY:
-        raise InputError(f"this would be {study.size:,} runs: ask for fewer seeds, encodings or tasks")
-    runs = open_store(store)
-    with_ = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
-    runs.check_writable()
-    kept = shelf.keep(runs, study, command(study, settings, store))
-    try:
-        state = carry_out(study, runs, with_, watch or (lambda event: None))
-    finally:
-        with_.close()
-    return gather(state, kept.command)
+    job = prepare(
+        tasks, encodings, seeds=seeds, quick=quick, rates=rates, within=within, store=store, workers=workers,
+        settings=settings,
+    )  # fmt: skip
+    if job.study.size > MANY:
+        raise InputError(f"this would be {job.study.size:,} runs: ask for fewer seeds, encodings or tasks")
+    return job.carry_out(watch or (lambda event: None))
 
 
-def carry_out(
-    study: Study, store: Store, executor: Executor, watch: Watch, stages: Callable[[State, Stage], None] | None = None
-) -> State:
-    """Do stage after stage until none is left. `stages` is told of each before it begins."""
+@dataclass(frozen=True)
+class Job:
+    """A study, ready to be done."""
+
+    study: Study
+    store: Store
+    executor: Executor
+    command: str  # that makes it again
+
+    @property
+    def folder(self) -> Path:
+        """Where its report goes."""
+        return shelf.folder_of(self.store, self.study)
+
+    def carry_out(self, watch: Watch, begin: Begin | None = None) -> Comparison:
+        """Write down what is asked for, do what is missing, and gather what came out."""
+        self.store.check_writable()
+        shelf.keep(self.store, self.study, self.command)
+        try:
+            state = carry_out(self.study, self.store, self.executor, watch, begin)
+        finally:
+            self.executor.close()
+        return gather(state, self.command)
+
+
+def prepare(
+    tasks: str | Sequence[str],
+    encodings: str | Sequence[str] | None = None,
+    *,
+    seeds: Seeds | None = None,
+    quick: bool = False,
+    rates: Sequence[float] | None = None,
+    within: float | None = None,
+    store: str | Path = "runs",
+    workers: int | None = None,
+    settings: Mapping[str, Any],
+) -> Job:
+    """Plan a study and find who does it. Nothing is written yet."""
+
+    def make(width: int | None = None) -> Study:
+        more = {} if width is None else {"dim": width}
+        return plan(tasks, encodings, seeds=seeds, quick=quick, rates=rates, settings={**settings, **more})
+
+    study, runs = make(), open_store(store)
+    executor: Executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
+    again = command(study, settings, store, within)
+    if within is not None:
+        if quick or seeds == "auto":
+            raise InputError("--within plans the seeds itself: leave out --quick and --seeds auto")
+        before = shelf.asked_before(runs, again)
+        taken = {*settings, *({"seeds"} if seeds is not None else ())}
+        study = before.study if before else plan_within(within, make, executor.workers_wanted, taken)
+    return Job(study, runs, executor, again)
+
+
+def carry_out(study: Study, store: Store, executor: Executor, watch: Watch, begin: Begin | None = None) -> State:
+    """Do stage after stage until none is left. `begin` is told of each before it starts."""
     state = State(study, store)
     while (stage := next_stage(state)).missing:
-        if stages:
-            stages(state, stage)
+        if begin:
+            begin(state, stage)
         state.failed |= executor.run(stage.missing, watch)
     return state
 
 
-def command(study: Study, settings: Mapping[str, Any], store: str | Path) -> str:
+def command(study: Study, settings: Mapping[str, Any], store: str | Path, within: float | None = None) -> str:
     """What to type to get this comparison again."""
     words = ["ordinate", "compare", ",".join(study.tasks), "--encodings", ",".join(study.encodings)]
     words += ["--quick"] if study.quick else []
-    words += ["--seeds", str(study.seeds)]
+    words += ["--within", f"{within:g}s"] if within is not None else []
+    words += (
+        ["--seeds", str(study.seeds)]
+        if within is None or study.seeds != usual_seeds(len(study.tasks), len(study.encodings))
+        else []
+    )
     words += ["--rates", ",".join(map(repr, study.rates))] if study.rates else []
     words += ["--store", str(store)] if str(store) != "runs" else []
     given = {key: value for key, value in settings.items() if key != "model"}

@@ -12,7 +12,9 @@ from ordinate.core.choice import split
 from ordinate.core.config import build, to_dict
 from ordinate.core.errors import InputError
 from ordinate.statistics.looks import MOST
+from ordinate.statistics.pairs import seeds_needed
 from ordinate.training import RunConfig, resolve
+from ordinate.training.config import RULES
 
 PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
 RATES = (0.0003, 0.001, 0.003)  # where the search for a learning rate starts
@@ -31,6 +33,7 @@ class Study:
     seeds: Seeds = SEEDS
     rates: tuple[float, ...] = RATES  # none: no sweep, the configuration's own rate for all
     quick: bool = False
+    gave_up: tuple[str, ...] = ()  # to be done within a time, in words
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -49,13 +52,19 @@ class Study:
         """Plain data, ready for JSON."""
         return {
             "bases": [{"task": t, "encoding": e, "config": to_dict(c)} for t, e, c in self.bases],
-            "seeds": self.seeds, "rates": list(self.rates), "quick": self.quick,
+            "seeds": self.seeds, "rates": list(self.rates), "quick": self.quick, "gave_up": list(self.gave_up),
+            "rules": RULES,
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Study":
         bases = tuple((b["task"], b["encoding"], build(RunConfig, b["config"])) for b in content["bases"])
-        return cls(bases, content["seeds"], tuple(content["rates"]), content["quick"])
+        return cls(bases, content["seeds"], tuple(content["rates"]), content["quick"], tuple(content["gave_up"]))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of encodings are tested, over all tasks."""
+        return pairs(len(self.tasks), len(self.encodings))
 
     @property
     def size(self) -> int:
@@ -68,9 +77,19 @@ class Study:
         found = []
         if not self.rates:
             found.append(f"one learning rate ({self.bases[0][2].lr:g}) for all encodings, not tuned")
-        if self.seeds != "auto" and self.seeds < SEEDS:
+        if self.seeds != "auto" and self.seeds < SEEDS and not self.gave_up:
             found.append(f"{self.seeds} seed{'s' * (self.seeds != 1)} where {SEEDS} are the rule")
         return tuple(found)
+
+
+def pairs(tasks: int, encodings: int) -> int:
+    """How many pairs of encodings are tested, each on the headline range of each task."""
+    return tasks * encodings * (encodings - 1) // 2
+
+
+def usual_seeds(tasks: int, encodings: int) -> int:
+    """As many as the rules ask for, and as a claim about any pair needs."""
+    return max(SEEDS, seeds_needed(pairs(tasks, encodings)))
 
 
 def plan(
@@ -101,7 +120,8 @@ def plan(
         raise InputError("--quick has no sweep and 3 seeds: leave out --rates and --seeds auto, or --quick")
     if rates is not None and "lr" in given:
         raise InputError(f"lr={given['lr']} fixes the learning rate and --rates sweeps it: give one of them")
-    seeds = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
+    if seeds is None:
+        seeds = QUICK_SEEDS if quick else usual_seeds(len(named), len(chosen))
     if seeds != "auto" and (isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1):
         raise InputError(f"seeds must be auto or a whole number of at least 1, got {seeds!r}")
     grid = _grid(RATES if rates is None else rates) if not quick and "lr" not in given else ()

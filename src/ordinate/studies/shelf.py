@@ -9,6 +9,7 @@ from ordinate.store import Store
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import SCHEMA, readable
 from ordinate.studies.plan import Study
+from ordinate.training.config import RULES
 
 _ID = re.compile(r"[0-9a-f]{12}")
 
@@ -22,9 +23,14 @@ class Kept:
     command: str
 
 
+def folder_of(store: Store, study: Study) -> Path:
+    """Where a study and its report are kept."""
+    return store.folder / "studies" / study.id
+
+
 def keep(store: Store, study: Study, command: str) -> Kept:
     """Write down what is asked for, before the first run."""
-    folder = store.folder / "studies" / study.id
+    folder = folder_of(store, study)
     if (folder / "study.json").exists():
         readable(read_json(folder / "study.json"), folder / "study.json")
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,8 +48,27 @@ def find(store: Store, start: str = "") -> Kept:
         raise InputError(f"no study {start!r} in {store.folder}: {nearest(start, known)}")
     if start and len(found) > 1:
         raise InputError(f"{len(found)} studies start with {start!r}: give more digits")
-    folder = store.folder / "studies" / found[-1]
+    return _read(store.folder / "studies" / found[-1])
+
+
+def asked_before(store: Store, command: str) -> Kept | None:
+    """The study that this very command made: one that planned itself by the machine's speed goes on as planned."""
+    for name in reversed(names(store)):
+        folder = store.folder / "studies" / name
+        content = readable(read_json(folder / "study.json"), folder / "study.json")
+        if content.get("command") == command and content.get("rules") == RULES:
+            return _read(folder)
+    return None
+
+
+def _read(folder: Path) -> Kept:
     content = readable(read_json(folder / "study.json"), folder / "study.json")
+    rules = content.get("rules", 1)
+    if rules != RULES:
+        raise InputError(
+            f"study {folder.name} was made by rules {rules}, this program has rules {RULES}, and they are not mixed: its "
+            f" report is {folder / 'report.html'}; compare again with  {content.get('command')}"
+        )
     try:
         kept = Kept(Study.from_dict(content), folder, str(content["command"]))
         if kept.study.id != folder.name:

@@ -20,33 +20,39 @@ JOURNAL = 60_000  # bytes of journal, result and configuration
 class Estimate:
     """For one run, on one core of this machine."""
 
-    seconds: float
+    step: float  # seconds, checks included
+    scoring: float  # seconds, at the end
     bytes: int
+
+    def seconds(self, steps: int) -> float:
+        """Of a run to the end of its budget; one that learns its task needs less."""
+        return self.step * steps + self.scoring
 
 
 def estimate(config: RunConfig) -> Estimate:
     """Train a few steps and score a few sequences, then throw all of it away."""
     with environment.prepared(config.threads, config.device):
         run = Store(Path()).run(config.id)  # nothing is written there
-        made = Training(config, Store(Path()), run, lambda progress: None)
-        made.update(pack(made.data.parts(0)))
+        training = Training(config, Store(Path()), run, lambda progress: None)
+        training.update(pack(training.data.parts(0)))
         begin = time.perf_counter()
         for number in range(1, STEPS + 1):
-            made.update(pack(made.data.parts(number)))
+            training.update(pack(training.data.parts(number)))
         step = (time.perf_counter() - begin) / STEPS
-        made.model.eval()
+        training.model.eval()
         scoring = 0.0
-        for chosen in made.sets:
+        for chosen in training.sets:
             whole = chosen.batch
             some = max(1, min(len(whole.tokens), TOKENS // whole.tokens.shape[1]))
             part = EvaluationSet(chosen.split, chosen.length, whole.rows(0, some), "")
             begin = time.perf_counter()
-            evaluate(made.model, made.task, config, part)
+            evaluate(training.model, training.task, config, part, draws=1)
             each = (time.perf_counter() - begin) / some
-            scoring += each * len(whole.tokens)
+            draws = config.coverage_draws if config.coverage == "randomized" else 1
+            scoring += each * len(whole.tokens) * draws
             if chosen.split == "valid":
-                scoring += each * CHECKED * config.steps / check_every(config, made.task)
-    weights = sum(p.numel() * p.element_size() for p in made.model.parameters())
-    inside = min(made.task.width(max(config.test_lengths)), LONGEST_MAP)
+                step += each * min(CHECKED, len(whole.tokens)) / check_every(config, training.task)
+    weights = sum(p.numel() * p.element_size() for p in training.model.parameters())
+    inside = min(training.task.width(max(config.test_lengths)), LONGEST_MAP)
     maps = 4 * EXAMPLES * config.model.layers * config.model.heads * inside**2
-    return Estimate(step * config.steps + scoring, weights + maps + JOURNAL)
+    return Estimate(step, scoring, weights + maps + JOURNAL)
