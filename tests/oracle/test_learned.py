@@ -43,7 +43,7 @@ def test_clipped(rows: int, dim: int, length: int) -> None:
 @given(sizes, sizes, st.integers(1, 200))
 def test_interpolated(rows: int, dim: int, more: int) -> None:
     """The table stretched over a longer sequence, ends on ends."""
-    encoding = create("learned", dim=dim, heads=1, length=rows, beyond="interpolate", std=1.0)
+    encoding = create("learned", dim=dim, heads=1, length=rows, beyond="interpolate", token_size=1.0)
     positions = torch.arange(rows + more).unsqueeze(0)
     theirs = interpolate(encoding.table.t().unsqueeze(0), size=rows + more, mode="linear", align_corners=True)
     # a place in the table is known to rows * 2^-23, neighbouring rows differ by a few units

@@ -132,7 +132,7 @@ def test_chance_is_what_a_constant_answer_scores(
     name: str, parameters: dict[str, Any], measured: dict[str, Any]
 ) -> None:
     task, found = measured[f"{name}{parameters}"]
-    length = task.evaluation_lengths[0]
+    length = task.train_lengths[1]
     if task.metric == "loss":
         batch = task.sample(50, length, generator(0))
         uniform = torch.zeros(*batch.targets.shape, task.classes)
@@ -153,10 +153,10 @@ def test_counting_tokens_does_not_solve_what_needs_order(
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, tuple[Task, Baselines]]:
-    """Every case with its baselines at the first length of its evaluation, measured once."""
+    """Every case with its baselines at its longest trained length, measured once."""
     torch.set_num_threads(1)
     made = {f"{name}{parameters}": tasks.create(name, **parameters) for name, parameters in CASES}
-    return {key: (task, baselines(task, task.evaluation_lengths[0])) for key, task in made.items()}
+    return {key: (task, baselines(task, task.train_lengths[1])) for key, task in made.items()}
 
 
 @every_case
@@ -165,15 +165,35 @@ def test_declarations_hold_together(name: str, parameters: dict[str, Any]) -> No
     assert task.name == name
     assert task.family in {"position", "distance", "matching", "counting", "copying"}
     assert task.direction == ("lower" if task.metric == "loss" else "higher")
-    assert task.train_lengths[0] <= task.train_lengths[1] <= max(task.evaluation_lengths)
-    for length in (*task.train_lengths, *task.evaluation_lengths):
+    longer = task.beyond(task.train_lengths[1])
+    assert task.train_lengths[0] <= task.train_lengths[1] < min(longer, default=10**6)
+    assert longer == tuple(sorted(set(longer)))
+    for length in (*task.train_lengths, *longer):
         task.check_length(length)
+    assert task.most_steps >= 1 and 0 < task.bar <= 1
+    assert not task.control or task.control.strip() == task.control
     batch = task.sample(20, task.train_lengths[1], generator(0))
     groups = task.groups(batch.tokens, batch.targets)
     assert all(mask.shape == batch.targets.shape and mask.any() for mask in groups.values())
     union = torch.stack(list(groups.values())).any(dim=0)
     assert torch.equal(union, batch.targets != UNSCORED)
     assert all(parameter.help for parameter in tasks.registry.parameters(name).values())
+
+
+@every_name
+def test_other_lengths_are_tested_at_multiples(name: str) -> None:
+    """Lengths of the task's own belong to its own training lengths; whoever trains elsewhere has multiples tested."""
+    task = tasks.create(name)
+    trained = task.train_lengths[1] + 8
+    multiples = tuple(round(multiple * trained) for multiple in (1.25, 1.5, 2, 3, 4))
+    assert task.beyond(trained) == (() if task.longer == () else multiples)
+    assert task.beyond(task.train_lengths[1]) == (task.longer if task.longer is not None else (40, 48, 64, 96, 128))
+
+
+@pytest.mark.parametrize("trained", [1, 2, 3, 4, 5])
+def test_tested_lengths_are_longer_than_short_ones_and_each_stands_once(trained: int) -> None:
+    longer = tasks.create("modular_sum").beyond(trained)
+    assert longer == tuple(sorted(set(longer))) and all(length > trained for length in longer)
 
 
 @every_case

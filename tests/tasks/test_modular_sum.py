@@ -1,3 +1,4 @@
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,3 +19,12 @@ def test_each_answer_adds_the_number_before_it(base: int, length: int, seed: int
 def test_the_document_s_example() -> None:
     assert tasks.create("modular_sum").show([3, 1, 4], [0, 3, 4]) == "3 1 4 -> 0 3 4"
     assert tasks.create("modular_sum").solve([3, 1, 4])[1:] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("base", "trained", "longer"), [(2, (2, 8), (12, 16)), (5, (2, 8), (12, 16)), (6, (8, 32), (40, 48, 64, 96, 128))]
+)
+def test_small_bases_are_trained_on_short_sums(base: int, trained: tuple[int, ...], longer: tuple[int, ...]) -> None:
+    task = tasks.create("modular_sum", base=base)
+    assert task.train_lengths == trained and task.beyond(trained[1]) == longer
+    assert task.classes == task.vocabulary == base
