@@ -113,8 +113,6 @@ def test_dropout_acts_in_training_alone() -> None:
 
 def test_sampling_is_repeatable_and_bounded() -> None:
     model = small(tied=True)
-    with torch.no_grad():
-        model.embedding.weight.mul_(5)
 
     def draw(seed: int, **more: float) -> torch.Tensor:
         source = torch.Generator().manual_seed(seed)
@@ -286,5 +284,75 @@ assert ModelConfig(vocabulary=4, encoding="none", dim=64.0, dropout=0).dim == 64
         assert word in line
 
 
-def test_the_best_device_is_found() -> None:
-    assert pick_device("auto").type in ("cpu", "cuda", "mps")
+def test_the_best_device_is_found_and_none_is_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cuda, mps, best in ((True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=cuda: there)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda there=mps: there)
+        assert pick_device("auto") == pick_device() == torch.device(best)
+        assert pick_device("cpu") == torch.device("cpu")
+        if not cuda:
+            with pytest.raises(InputError, match="'cuda:1' was asked for, but this machine has none: use device=cpu"):
+                pick_device("cuda:1")
+
+
+def spreads(model: Transformer) -> dict[str, tuple[float, int]]:
+    """The spread of each starting matrix, and the width of its input."""
+    found = {}
+    for name, weight in model.named_parameters():
+        if weight.dim() == 2 and not name.startswith("encodings."):
+            found[name] = (weight.std().item(), weight.shape[1])
+    return found
+
+
+@pytest.mark.parametrize("activation", ["gelu", "swiglu"])
+def test_starting_matrices_are_spread_by_their_input_width(activation: str) -> None:
+    model = small(vocabulary=200, dim=128, hidden=300, layers=3, kv_heads=2, activation=activation, classes=90)
+    found = spreads(model)
+    assert {width for _, width in found.values()} == {128, 300}
+    for name, (spread, width) in found.items():
+        assert spread == pytest.approx(width**-0.5, rel=0.1), name
+    assert all(not weight.any() for name, weight in model.named_parameters() if name.endswith("bias"))
+    assert all((weight == 1).all() for name, weight in model.named_parameters() if name.endswith("norm.weight"))
+
+
+def test_a_given_spread_is_that_of_all_matrices_and_smaller_where_they_join_the_stream() -> None:
+    found = spreads(small(vocabulary=200, dim=128, layers=8, init_std=0.05, embedding_std=0.3))
+    for name, (spread, _) in found.items():
+        joins = name.endswith(("output.weight", "narrow.weight"))
+        expected = 0.3 if name == "embedding.weight" else 0.05 / 4 if joins else 0.05
+        assert spread == pytest.approx(expected, rel=0.1), name
+    apart = spreads(small(vocabulary=200, dim=128, embedding_std=0.3))
+    assert apart.pop("embedding.weight")[0] == pytest.approx(0.3, rel=0.1)
+    assert all(spread == pytest.approx(width**-0.5, rel=0.1) for spread, width in apart.values())
+
+
+def test_a_readout_starts_like_a_token() -> None:
+    model = small(dim=512, readout="readout", classes=3)
+    assert model.readout is not None and model.readout.std().item() == pytest.approx(512**-0.5, rel=0.15)
+
+
+@pytest.mark.parametrize("size", ["tiny", "small", "medium", "large"])
+def test_presets_start_as_their_documents_say(size: str) -> None:
+    config = preset(size, encoding="learned")
+    assert (config.init_std, config.embedding_std, config.token_std) == (0.02, 0.02, 0.02)
+    with torch.device("meta"):  # the size of the table follows that of the tokens
+        assert Transformer(config).encodings[0].std == 0.02
+    few = preset(size, encoding="none", vocabulary=300, layers=1, hidden=512)
+    found = spreads(Transformer(few))
+    assert found.pop("embedding.weight")[0] == pytest.approx(0.02, rel=0.1)
+    for name, (spread, _) in found.items():
+        joins = name.endswith(("output.weight", "narrow.weight"))
+        assert spread == pytest.approx(0.02 / 2**0.5 if joins else 0.02, rel=0.1), name
+
+
+@pytest.mark.parametrize("preset_name", ["classic", "modern"])
+def test_other_presets_have_no_fixed_spread(preset_name: str) -> None:
+    config = preset(preset_name, encoding="none", vocabulary=50, dim=64)
+    assert config.init_std is config.embedding_std is None and config.token_std == 1 / 8
+
+
+@pytest.mark.parametrize("name", ["init_std", "embedding_std"])
+@pytest.mark.parametrize("value", [0.0, -0.02])
+def test_a_spread_must_be_above_zero(name: str, value: float) -> None:
+    with pytest.raises(InputError, match=f"{name} must be above 0, got {value:g}"):
+        small(**{name: value})
