@@ -1,14 +1,13 @@
 """From what a user writes to what a run is; or one clear sentence."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
-from ordinate import InputError
+from ordinate import InputError, tasks
 from ordinate.core.config import parse_pairs, to_dict
 from ordinate.training import RunConfig, resolve
-from ordinate.training.data import TrainingData
 
 from .runs import small
 
@@ -26,7 +25,36 @@ BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
         (dict(task="shift_pattern(vocabulary=3)"), "shift_pattern needs a vocabulary above 3"),
         (dict(task="copy_unique(vocabulary=30)", ood_lengths=40), "copy_unique makes lengths of 1 to 30 .*, got 40"),
         (dict(task="k_back(k=40)"), "at least 41 .*: give train_lengths"),
-        (dict(decay=0.3), "decay is read by schedule=wsd, but schedule is cosine"),
+        (
+            dict(task="copy_unique(vocabulary=30)"),
+            r"copy_unique makes lengths up to 30 \(of 30 different items\), but a longest training length of 20 is "
+            "tested up to 60: give ood_lengths, or train on shorter ones",
+        ),
+        (dict(task="copy_unique", train_lengths=[1, 30]), "a longest training length of 30 is tested up to 120"),
+        (dict(decay=0.3, budget="fixed"), "decay is read by schedule=wsd, but schedule is cosine"),
+        (
+            dict(batch=1),
+            "a batch of 1 cannot mix the training lengths 8 to 32: give a batch of at least 2, or one length, as in "
+            "train_lengths=32",
+        ),
+        (dict(batch=1, dataset=100), "a batch of 1 cannot mix the training lengths 8 to 32"),
+        (
+            dict(task="markers", budget="learnt"),
+            "markers is scored by its loss, which is never learnt: leave out budget=learnt",
+        ),
+        (dict(task="markers", schedule="wsd", budget="until"), "budget must be one of learnt, fixed, got 'until'"),
+        *(
+            (
+                dict(schedule=schedule),
+                f"schedule={schedule} needs to know the last step beforehand: give budget=fixed with it",
+            )
+            for schedule in ("cosine", "linear", "constant")
+        ),
+        (dict(budget="fixd"), "budget must be one of learnt, fixed, got 'fixd': did you mean fixed?"),
+        (dict(stop_when_solved=True), "unknown key stop_when_solved: "),
+        (dict(rules=1), "unknown key rules: "),
+        (dict(encoding="learned(std=0.02)"), "learned has no parameter std: known: .*size"),
+        (dict(init_std=0), "init_std must be above 0, got 0"),
         (dict(coverage_draws=3), "coverage_draws is read by coverage=randomized, but coverage is plain"),
         (dict(dataset=5, train_lengths=[8, 17]), "no sequence for some of the training lengths"),
         (dict(encoding="learned(rows=16)"), "position 31 is out of range: learned"),
@@ -62,13 +90,20 @@ BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
         (dict(dataset="big"), "dataset must be a whole number of at least 1, got 'big'"),
         (dict(coverage="ofset"), "coverage must be one of plain, offset, randomized, got 'ofset'"),
         (
-            dict(coverage="offset", position_limit=63),
-            "position_limit must be at least 64, the longest sequence, got 63",
+            dict(coverage="offset", position_limit=127),
+            "position_limit must be at least 128, the longest sequence, got 127",
         ),
         (dict(position_limit=64), "position_limit is read by coverage=offset .* but coverage is plain"),
         (dict(schedule="wds"), "schedule must be one of .* got 'wds': did you mean wsd?"),
-        (dict(schedule="wsd", warmup=0.5, decay=0.6), "warmup and decay must not overlap, got 0.5 and 0.6"),
-        (dict(lr=-1, warmup=3), "lr must be at least 1e-12, got -1; warmup must lie in 0 to 1, got 3"),
+        (dict(schedule="wds", budget="fixed"), "schedule must be one of .* got 'wds': did you mean wsd?"),
+        (dict(warmup=0.5), "warmup must be a whole number, got 0.5"),
+        (
+            dict(steps=100, warmup=50, decay=0.6),
+            "a warm-up of 50 steps does not fit into 100 steps with their decay",
+        ),
+        (dict(steps=100, warmup=101, budget="fixed"), "a warm-up of 101 steps does not fit into 100 steps"),
+        (dict(lr=-1, warmup=-3), "lr must be at least 1e-12, got -1; warmup must be at least 0, got -3"),
+        (dict(decay=1.5), "decay must lie in 0 to 1, got 1.5"),
         (dict(lr=float("nan")), "lr must be finite, got nan"),
         (dict(betas=[0.9]), r"betas must be two numbers from 0 to below 1, got \[0.9\]"),
         (dict(betas=[0.9, 1.0]), "betas must be two numbers"),
@@ -100,14 +135,17 @@ def test_a_task_and_an_encoding_are_needed() -> None:
         (dict(encoding="rope(base=5e5)"), dict(encoding="rope( base=500_000 )")),
         (dict(encoding="alibi+rope(base=9)"), dict(encoding="alibi + rope(base=9.0)")),
         (dict(encoding=("rope", "none")), dict(encoding=["rope()", "none"])),
-        (dict(lr=1, dim=64), dict(model=dict(dim=64), lr=1.0)),
+        (dict(lr=1, dim=32), dict(model=dict(dim=32), lr=1.0)),
+        (dict(dim=64, dropout=0, budget="learnt", schedule="wsd", warmup=50.0, decay=0.2), {}),
+        (dict(budget="fixed", schedule="cosine"), dict(budget="fixed")),
+        (dict(init_std=None, embedding_std=None), {}),
         (dict(train_lengths=32), dict(train_lengths=[32, 32])),
         (dict(test_lengths=[32, 8]), dict(test_lengths=(8, 32, 32))),
-        (dict(ood_lengths=[64]), {}),
+        (dict(ood_lengths=[40, 48, 64, 96, 128]), {}),
         (dict(dataset=128, batch=64, epochs=3, train_lengths=8), dict(dataset=128, steps=6, train_lengths=8)),
-        (dict(preset="classic", steps=600), {}),
+        (dict(preset="classic", steps=2000), {}),
         (dict(device="auto"), {}),
-        (parse_pairs(["model.dim=64", "betas=[0.9,0.95]", "clip=1"]), dict(betas=[0.9, 0.95], dim=64, clip=1.0)),
+        (parse_pairs(["model.dim=32", "betas=[0.9,0.95]", "clip=1"]), dict(betas=[0.9, 0.95], dim=32, clip=1.0)),
     ],
 )
 def test_one_content_has_one_id(one: dict[str, Any], two: dict[str, Any]) -> None:
@@ -118,22 +156,23 @@ def test_one_content_has_one_id(one: dict[str, Any], two: dict[str, Any]) -> Non
 
 
 CHANGES: dict[str, Any] = dict(
-    task="k_back(k=4)", model=dict(dim=64), steps=601, train_lengths=[8, 31], test_lengths=[31, 32], ood_lengths=[65],
-    dataset=100, seed=1, batch=65, optimiser="adam", lr=2e-3, betas=[0.9, 0.99], weight_decay=0.0, schedule="linear",
-    warmup=0.0, clip=0.0, coverage="offset", evaluation_sequences=999,
-    stop_when_solved=True, threads=2, device="cpu:0",
+    task="k_back(k=4)", model=dict(dim=32), steps=2001, train_lengths=[8, 31], test_lengths=[31, 32], ood_lengths=[65],
+    dataset=100, seed=1, batch=65, optimiser="adam", lr=2e-3, betas=[0.9, 0.99], weight_decay=0.0, budget="fixed",
+    warmup=0, decay=0.3, clip=0.0, coverage="offset", evaluation_sequences=999, threads=2, device="cpu:0",
 )  # fmt: skip
 
 
 def test_any_change_gives_another_id() -> None:
-    pairs = [dict(coverage="offset", position_limit=99), dict(schedule="wsd"), dict(schedule="wsd", decay=0.1)]
+    pairs = [dict(budget="fixed", schedule=schedule) for schedule in ("linear", "constant", "wsd")]
+    pairs += [dict(coverage="offset", position_limit=199), dict(budget="fixed", schedule="wsd", decay=0.1)]
     pairs += [dict(coverage="randomized"), dict(coverage="randomized", coverage_draws=6)]
     told = CHANGES.keys() | {key for pair in pairs for key in pair}
-    assert told == {field.name for field in fields(RunConfig)}
+    assert told == {field.name for field in fields(RunConfig)} - {"rules"}
     inner = [dict(encoding=e) for e in ("alibi", "rope(base=9)", ("rope", "none"), "alibi+rope")] + [dict(bias=False)]
     settings = [BASE, *({key: value} for key, value in CHANGES.items()), *inner, *pairs]
     found = [resolve(BASE | change).id for change in settings]
     assert len(set(found)) == len(found)
+    assert replace(resolve(BASE), rules=1).id not in found  # results of older rules are other results
 
 
 def test_the_task_decides_what_it_knows() -> None:
@@ -142,25 +181,52 @@ def test_the_task_decides_what_it_knows() -> None:
     assert (model.vocabulary, model.classes, model.causal, model.readout) == (20, 3, False, "mean")
     assert config.train_lengths == task.train_lengths == (32, 32) and model.length == 32
     assert config.dataset == 5000 and config.steps == 20 * 79  # 79 batches of 64
-    assert config.test_lengths == (32,) and config.ood_lengths == (64, 96, 128)
+    assert config.test_lengths == (32,) and config.ood_lengths == (40, 48, 64, 96, 128)
     grid = resolve(dict(task="image_pattern", encoding="rope_2d"))
     assert grid.model.axes == 2 and grid.model.length == max(grid.make_task().sides(max(grid.train_lengths)))
 
 
 def test_drawn_coverage_trains_every_id_below_its_limit() -> None:
     config = resolve(BASE | dict(coverage="randomized"))
-    assert config.position_limit == config.model.length == 64
-    assert resolve(BASE | dict(coverage="offset", position_limit=100)).model.length == 100
+    assert config.position_limit == config.model.length == 128
+    assert resolve(BASE | dict(coverage="offset", position_limit=200)).model.length == 200
 
 
-@pytest.mark.parametrize("size", [10, 100, 250])
-def test_an_epoch_shows_every_sequence_once(size: int) -> None:
-    config = resolve(BASE | dict(dataset=size, epochs=2, batch=8, train_lengths=[8, 17]))
-    data = TrainingData(config, config.make_task())
-    shown = [str(row) for step in range(config.steps) for row in data.batch(step).tokens.tolist()]
-    first, second = shown[:size], shown[size:]
-    assert sorted(first) == sorted(second) and len(set(first)) == size
-    assert first != second
+@pytest.mark.parametrize(
+    ("settings", "warmup"), [({}, 50), (dict(steps=500), 50), (dict(steps=499), 49), (dict(steps=9), 0)]
+)
+def test_the_warm_up_is_fifty_steps_and_at_most_a_tenth(settings: dict[str, Any], warmup: int) -> None:
+    assert resolve(BASE | settings).warmup == warmup
+    assert resolve(BASE | settings | dict(budget="fixed")).warmup == warmup
+
+
+def test_tasks_are_trained_until_learnt_and_losses_for_a_fixed_budget() -> None:
+    until, exactly = resolve(BASE), resolve(BASE | dict(budget="fixed"))
+    assert (until.budget, until.schedule, until.steps) == ("learnt", "wsd", tasks.create("k_back").most_steps)
+    assert (exactly.budget, exactly.schedule, exactly.steps) == ("fixed", "cosine", until.steps)
+    loss = resolve(dict(task="markers", encoding="rope"))
+    assert (loss.budget, loss.schedule, loss.ood_lengths) == ("fixed", "cosine", ())
+
+
+@pytest.mark.parametrize("name", tasks.names())
+def test_every_task_resolves_at_its_defaults(name: str) -> None:
+    task = tasks.create(name)
+    config = resolve(dict(task=name, encoding="rope_2d" if task.axes == 2 else "rope"))
+    assert config.model.dim == 64
+    assert config.model.dropout == (0.0 if config.dataset is None else 0.1)
+    assert config.train_lengths == task.train_lengths and config.test_lengths == task.train_lengths[1:]
+    assert config.ood_lengths == task.beyond(task.train_lengths[1])
+    assert config.budget == ("fixed" if task.metric == "loss" else "learnt")
+
+
+def test_dropout_guards_what_is_seen_again() -> None:
+    assert resolve(BASE).model.dropout == 0.0 and resolve(BASE | dict(dataset=100)).model.dropout == 0.1
+    assert resolve(BASE | dict(dropout=0.2)).model.dropout == 0.2
+    assert resolve(BASE | dict(dataset=100, dropout=0)).model.dropout == 0.0
+
+
+def test_one_sequence_a_step_is_fine_at_one_length() -> None:
+    assert resolve(BASE | dict(batch=1, train_lengths=32)).batch == 1
 
 
 def test_it_is_plain_data() -> None:

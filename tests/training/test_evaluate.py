@@ -12,7 +12,7 @@ from ordinate import InputError, Transformer
 from ordinate.core.task import UNSCORED
 from ordinate.training import RunConfig, evaluate
 from ordinate.training.data import EvaluationSet, evaluation_sets
-from ordinate.training.evaluate import correct, reach
+from ordinate.training.evaluate import correct, drawn_positions, reach
 
 from .runs import small
 
@@ -29,7 +29,7 @@ def model_of(config: RunConfig, std: float = 0.5) -> Transformer:
     with torch.no_grad():
         for weight in model.parameters():
             if weight.dim() > 1:
-                weight.mul_(std / 0.02)
+                weight.mul_(std / weight.std())
     return model
 
 
@@ -120,3 +120,29 @@ def test_drawn_positions_change_nothing_for_who_does_not_look() -> None:
     config = small(encoding="none", coverage="randomized", position_limit=40)
     scores = evaluate.evaluate(model_of(config), config.make_task(), config, first_set(config))
     assert scores is not None and scores.values["draws_std"] == 0
+
+
+def test_each_sequence_is_scored_at_ids_of_its_own() -> None:
+    configs = [small(coverage="randomized", position_limit=40, encoding=name, seed=s) for s, name in enumerate(
+        ("learned", "alibi"))]  # fmt: skip
+    drawn = [drawn_positions(c, c.make_task(), first_set(c), number) for c in configs for number in (0, 1)]
+    assert torch.equal(drawn[0], drawn[2]) and torch.equal(drawn[1], drawn[3])  # the same for all models and seeds
+    assert not torch.equal(drawn[0], drawn[1])
+    for ids in drawn[:2]:
+        assert ids.shape == (40, 8, 1) and ids.max() < 40
+        assert (ids.diff(dim=1) > 0).all()
+        assert len({tuple(row) for row in ids[..., 0].tolist()}) == 40
+
+
+def test_randomized_scores_by_hand() -> None:
+    """Each sequence passed alone, at its ids; over two draws."""
+    config = small(encoding="learned", coverage="randomized", position_limit=40, coverage_draws=2)
+    model, task, chosen = model_of(config), config.make_task(), first_set(config)
+    losses = []
+    for number in (0, 1):
+        ids = drawn_positions(config, task, chosen, number)
+        for tokens, targets, places in zip(chosen.batch.tokens, chosen.batch.targets, ids, strict=True):
+            line = model(tokens[None], positions=places)[0].double().log_softmax(-1)
+            losses += [-line[t, y].item() for t, y in enumerate(targets.tolist()) if y != UNSCORED]
+    scores = evaluate.evaluate(model, task, config, chosen)
+    assert scores is not None and scores.values["loss"] == pytest.approx(fmean(losses), rel=1e-5)

@@ -7,6 +7,7 @@ import pytest
 
 from ordinate.store import Store
 from ordinate.training import train
+from ordinate.training.result import words
 
 from .runs import small
 
@@ -15,13 +16,16 @@ BUDGET = dict(dim=32, batch=32, lr=0.01, dropout=0.0, evaluation_sequences=500)
 
 def learn(folder: Path, **settings: Any) -> dict[str, Any]:
     result = train(small(**BUDGET | settings), Store(folder)).result
-    return {row["split"]: row for row in result["evaluation"]}
+    return {
+        row["split"]: row | {"word": word, "learnt_at": result["learnt_at"], "steps": result["steps"]}
+        for row, word in zip(result["evaluation"], words(result), strict=True)
+    }
 
 
 @pytest.mark.slow
 def test_rope_learns_to_look_three_back(tmp_path: Path) -> None:
     rows = learn(tmp_path, task="k_back", encoding="rope", train_lengths=[8, 16], ood_lengths=[24], steps=150)
-    assert rows["id"]["score"] > 0.95 and rows["id"]["verdict"] == "solves"
+    assert rows["id"]["score"] > 0.95 and rows["id"]["word"] == "solves"
     assert rows["id"]["floor"] < 0.4
 
 
@@ -42,4 +46,4 @@ def test_who_sees_no_order_stays_at_the_floor(encoding: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("encoding", ["none", "rope", "alibi"])
 def test_everybody_solves_the_positive_control(encoding: str, tmp_path: Path) -> None:
     rows = learn(tmp_path, task="binary_majority", encoding=encoding, train_lengths=[8, 16], ood_lengths=[20], steps=60)
-    assert rows["id"]["verdict"] == "solves" and rows["id"]["normalised"] > 0.9
+    assert rows["id"]["word"] == "solves" and rows["id"]["score"] > 0.95

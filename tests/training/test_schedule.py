@@ -1,4 +1,4 @@
-"""The learning rate, by hand."""
+"""The learning rate and the end of a run, by hand."""
 
 from dataclasses import replace
 
@@ -7,18 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.training import RunConfig
-from ordinate.training.schedule import rate
+from ordinate.training.schedule import ending, rate
 
 from .runs import small
 
-TEN = dict(steps=10, lr=1.0, warmup=0.2)  # two steps of warm-up, eight that follow
+TEN = dict(steps=10, lr=1.0, warmup=2)  # two steps of warm-up, eight that follow
 
 
 BASE = small()
 
 
-def rates(config: RunConfig) -> list[float]:
-    return [rate(config, step) for step in range(config.steps)]
+def rates(config: RunConfig, learnt: int | None = None) -> list[float]:
+    return [rate(config, step, learnt) for step in range(ending(config, learnt)[1])]
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,53 @@ def rates(config: RunConfig) -> list[float]:
     ],
 )
 def test_ten_steps_by_hand(schedule: str, after: list[float]) -> None:
-    found = rates(small(schedule=schedule, **(dict(decay=0.4) if schedule == "wsd" else {}), **TEN))
-    assert found == pytest.approx([1 / 3, 2 / 3, *after], abs=1e-6)
+    config = small(schedule=schedule, budget="fixed", **(dict(decay=0.4) if schedule == "wsd" else {}), **TEN)
+    assert rates(config) == pytest.approx([1 / 3, 2 / 3, *after], abs=1e-6)
+    assert [rate(config, step, 4) for step in range(10)] == rates(config)  # what is learnt changes no fixed budget
+
+
+def test_until_it_is_learnt_the_rate_stays_and_then_falls_to_the_end() -> None:
+    """A budget of 1000: learnt at 300, it ends at 600; never learnt, the last fifth decays."""
+    config = small(steps=1000, lr=1.0, warmup=4)
+    warm = [1 / 5, 2 / 5, 3 / 5, 4 / 5]
+    learnt = rates(config, 300)
+    assert learnt == pytest.approx([*warm, *[1.0] * 296, *(1 - (i / 301) ** 0.5 for i in range(1, 301))])
+    never = rates(config)
+    assert never == pytest.approx([*warm, *[1.0] * 796, *(1 - (i / 201) ** 0.5 for i in range(1, 201))])
+    assert learnt[:300] == never[:300]  # what came before does not know what will come
+
+
+@pytest.mark.parametrize(
+    ("learnt", "begin", "end"),
+    [
+        (None, 800, 1000),
+        (10, 10, 110),  # at least 100 steps of decay
+        (99, 99, 199),
+        (100, 100, 200),
+        (101, 101, 202),  # as long again
+        (400, 400, 800),
+        (500, 500, 1000),
+        (501, 501, 1000),  # within the budget
+        (799, 799, 1000),
+        (800, 800, 1000),  # where it decays anyway
+        (900, 800, 1000),  # learnt inside the last fifth changes nothing
+        (1000, 800, 1000),
+    ],
+)
+def test_where_the_decay_begins_and_the_run_ends(learnt: int | None, begin: int, end: int) -> None:
+    assert ending(small(steps=1000), learnt) == (begin, end)
+    assert ending(small(steps=1000, budget="fixed", schedule="wsd"), learnt) == (800, 1000)
+
+
+@pytest.mark.parametrize("learnt", [800, 850, 1000])
+def test_learnt_in_the_last_fifth_changes_no_rate(learnt: int) -> None:
+    config = small(steps=1000)
+    assert rates(config, learnt) == rates(config)
+
+
+def test_a_small_budget_has_room_for_no_more_than_itself() -> None:
+    assert ending(small(steps=60), 20) == (20, 60)
+    assert ending(small(steps=1), None)[1] == ending(small(steps=1), 1)[1] == 1
 
 
 @settings(deadline=None, max_examples=60)
@@ -41,15 +86,18 @@ def test_ten_steps_by_hand(schedule: str, after: list[float]) -> None:
     steps=st.integers(1, 300),
     warmup=st.floats(0, 1),
     decay=st.floats(0, 1),
+    learnt=st.one_of(st.none(), st.floats(0, 1)),
 )
 def test_it_rises_and_then_never_again_and_is_never_zero(
-    schedule: str, steps: int, warmup: float, decay: float
+    schedule: str, steps: int, warmup: float, decay: float, learnt: float | None
 ) -> None:
-    changes = dict(schedule=schedule, steps=steps, lr=0.5, warmup=warmup, decay=decay * (1 - warmup))
-    config = replace(BASE, **changes)
-    found, warm = rates(config), round(warmup * steps)
+    warm = int(warmup * steps)
+    changes = dict(schedule=schedule, steps=steps, lr=0.5, warmup=warm, decay=decay * (1 - warm / steps))
+    config = replace(BASE, budget="learnt" if schedule == "wsd" else "fixed", **changes)
+    at = None if learnt is None else warm + round(learnt * (steps - warm))
+    found = rates(config, at)
     assert all(0 < value <= 0.5 for value in found)
     assert found[:warm] == sorted(set(found[:warm]))
     assert found[warm:] == sorted(found[warm:], reverse=True)
-    if warm < steps and (schedule != "wsd" or round(config.decay * steps) <= steps - warm - 1):
+    if warm < steps and (schedule != "wsd" or ending(config, at)[0] > warm):
         assert found[warm] == 0.5
