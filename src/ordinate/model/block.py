@@ -11,6 +11,7 @@ from ordinate.model.attention import attend, choose, weights
 from ordinate.model.bound import Bound
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
+from ordinate.model.packed import Documents
 
 
 def make_norm(config: ModelConfig, width: int | None = None) -> nn.Module:
@@ -31,11 +32,14 @@ class Attention(nn.Module):
         self.k_norm = nn.RMSNorm(self.width, eps=1e-6) if config.qk_norm else None
         self.watch: Callable[[Tensor, str], None] | None = None
 
-    def forward(self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None) -> Float[Tensor, "b n inner"]:
-        b, n, _ = x.shape
-        heads = self.inputs(x).view(b, n, -1, self.width).transpose(1, 2)
-        mixed = self.mix(heads, bound, cache)
-        return mixed.transpose(1, 2).reshape(b, n, -1)
+    def forward(
+        self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None, documents: Documents | None
+    ) -> Float[Tensor, "b n inner"]:
+        inputs = self.inputs(x) if documents is None else documents.pad(self.inputs(x))
+        b, n, _ = inputs.shape
+        mixed = self.mix(inputs.view(b, n, -1, self.width).transpose(1, 2), bound, cache)
+        rows = mixed.transpose(1, 2).reshape(b, n, -1)
+        return rows if documents is None else documents.unpad(rows, len(x))
 
     def mix(self, heads: Float[Tensor, "b all n e"], bound: Bound, cache: Cache | None) -> Float[Tensor, "b h n e"]:
         """From the projected heads (queries, then keys, then values) to the mixed values."""
@@ -75,13 +79,12 @@ class Block(nn.Module):
         self.attention_norm = make_norm(config) if normed else None
         self.feed_norm = make_norm(config) if normed else None
 
-    def forward(self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None = None) -> Float[Tensor, "b n d"]:
-        x = self._join(
-            x,
-            self.attention(self._before(x, self.attention_norm), bound, cache),
-            self.attention.output,
-            self.attention_norm,
-        )
+    def forward(
+        self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None = None, documents: Documents | None = None
+    ) -> Float[Tensor, "b n d"]:
+        """With `documents`, attention runs over each of them alone, and `bound` is bound to their places."""
+        mixed = self.attention(self._before(x, self.attention_norm), bound, cache, documents)
+        x = self._join(x, mixed, self.attention.output, self.attention_norm)
         return self._join(x, self.activation(self.wide(self._before(x, self.feed_norm))), self.narrow, self.feed_norm)
 
     def _before(self, x: Tensor, norm: nn.Module | None) -> Tensor:

@@ -7,7 +7,6 @@ from torch import Tensor
 from ordinate.core.encoding import Encoding, State, gap_line
 from ordinate.core.errors import InputError
 from ordinate.core.place import Pair
-from ordinate.model.packed import Documents
 
 
 class Bound:
@@ -25,13 +24,10 @@ class Bound:
         self.keys = placed.k
         self.q_state: State = encoding.prepare(placed.q)
         self._k_state: State = self.q_state if placed.k is placed.q else None
-        self._start()
-
-    def _start(self) -> None:
         self._mask: Tensor | None = None
+        self._added: Tensor | None = None
         self._line: Tensor | None = None
         self._known = False
-        self._apart: tuple[Documents, Bound] | None = None
 
     @property
     def k_state(self) -> State:
@@ -52,6 +48,15 @@ class Bound:
             self._known = True
         return self._mask
 
+    def added(self) -> Float[Tensor, "#b #h q k"] | None:
+        """The same as numbers to add to scores: minus infinity where nothing is seen."""
+        mask = self.mask()
+        if mask is None or mask.is_floating_point():
+            return mask
+        if self._added is None:
+            self._added = torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, float("-inf"))
+        return self._added
+
     def line(self) -> Float[Tensor, "#h g"]:
         """Bias and visibility of a consecutive pair as one number per head and gap; see `gap_line`."""
         if self._line is None:
@@ -66,22 +71,9 @@ class Bound:
         return self.pair.consecutive and self.encoding.gap_only() and not self.encoding.content
 
     def rows(self, start: int, stop: int) -> "Bound":
-        """The same encoding for a block of queries."""
-        return self._over(self.pair.rows(start, stop))
-
-    def apart(self) -> tuple[Documents, "Bound"]:
-        """The documents of packed rows, and the same encoding over each of them alone."""
-        if self._apart is None:
-            assert self.pair.k.documents is not None
-            batch = max(len(self.pair.k.documents), len(self.pair.k.positions))
-            documents = Documents.of(self.pair.k.documents.expand(batch, -1))
-            self._apart = documents, self._over(documents.pair(self.pair))
-        return self._apart
-
-    def _over(self, pair: Pair) -> "Bound":
-        """The same encoding over other places. Rotation has happened by then, so no state is needed."""
+        """The same encoding for a block of queries. Rotation has happened by then, so no state is needed."""
         part = object.__new__(Bound)
-        part.encoding, part.pair, part.keys = self.encoding, pair, pair.k
-        part.q_state = part._k_state = None
-        part._start()
+        part.encoding, part.pair, part.keys = self.encoding, self.pair.rows(start, stop), self.keys
+        part.q_state = part._k_state = part._mask = part._added = part._line = None
+        part._known = False
         return part

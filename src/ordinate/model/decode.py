@@ -36,7 +36,7 @@ class Decoder:
             return logits[:, -1]
         place, _ = arrive(model.config, model.parts, rows, cache=cache)
         pair = model.pair(place, None, cache)
-        x, bounds = model.begin(F.embedding(rows, self.table), pair)
+        x, bounds, _ = model.begin(F.embedding(rows, self.table), pair)
         flat = x[:, 0]
         for layer, bound in zip(self.layers, bounds, strict=True):
             flat = layer(flat, bound)

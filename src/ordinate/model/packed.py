@@ -32,47 +32,49 @@ class Documents:
         number = new.cumsum(dim=0) - 1
         within = torch.arange(len(line), device=line.device) - starts[number]
         longest = int(lengths.max())
-        steps = torch.arange(longest, device=line.device)
-        token = starts[:, None] + torch.minimum(steps, lengths[:, None] - 1)
+        token = starts[:, None] + torch.minimum(torch.arange(longest, device=line.device), lengths[:, None] - 1)
         return Documents(starts, lengths, number, number * longest + within, token.flatten())
+
+    @staticmethod
+    def worth_laying_out(pair: Pair) -> "Documents | None":
+        """The documents of whole packed rows, if each padded to the longest makes fewer scores than the rows do."""
+        ids = pair.k.documents
+        if not pair.separate or ids is None or pair.keep is not None or pair.q is not pair.k:
+            return None
+        if ids.is_meta or torch.compiler.is_compiling():
+            return None
+        documents = Documents.of(ids)
+        return documents if len(documents.starts) * documents.longest**2 < ids.shape[0] * ids.shape[1] ** 2 else None
 
     @property
     def longest(self) -> int:
         return len(self.token) // len(self.starts)
 
-    def pad(self, x: Float[Tensor, "b h n e"]) -> Float[Tensor, "documents h longest e"]:
+    def pad(self, x: Float[Tensor, "b n c"]) -> Float[Tensor, "documents longest c"]:
         """One row per document."""
-        line = x.transpose(0, 1).reshape(x.shape[1], -1, x.shape[3])
-        laid: Tensor = _Pad.apply(line, self.token, self.slot)  # type: ignore[no-untyped-call]
-        return laid.view(x.shape[1], len(self.starts), -1, x.shape[3]).transpose(0, 1)
+        laid_out: Tensor = _Pad.apply(x.flatten(0, 1), self.token, self.slot)  # type: ignore[no-untyped-call]
+        return laid_out.view(len(self.starts), self.longest, -1)
 
-    def unpad(self, x: Float[Tensor, "documents h longest e"], rows: int) -> Float[Tensor, "b h n e"]:
+    def unpad(self, x: Float[Tensor, "documents longest c"], rows: int) -> Float[Tensor, "b n c"]:
         """Back into as many rows as there were."""
-        line = x.transpose(1, 2).reshape(-1, x.shape[1] * x.shape[3])
-        packed: Tensor = _Unpad.apply(line, self.slot)  # type: ignore[no-untyped-call]
-        return packed.view(rows, -1, x.shape[1], x.shape[3]).transpose(1, 2)
+        line: Tensor = _Unpad.apply(x.flatten(0, 1), self.slot)  # type: ignore[no-untyped-call]
+        return line.view(rows, -1, x.shape[-1])
 
     def pair(self, pair: Pair) -> Pair:
         """Every document against itself. Where all count from 0, they share one row of places."""
-        positions, keep, batch = self._positions(pair.k), None, len(self.number) // pair.k.length
+        rows, keep = len(self.number) // pair.k.length, None
         if not pair.causal and int(self.lengths.min()) < self.longest:  # a causal document never sees what follows it
             keep = torch.arange(self.longest, device=self.token.device) < self.lengths[:, None]
-        segments = None if pair.k.segments is None else self._rows(pair.k.segments.expand(batch, -1).flatten())
-        if positions is None:
-            start = Place.range(self.longest, device=self.token.device)
-            place = Place(start.positions, segments, first=0)
-        else:
-            place = Place(positions, segments)
+        segments = None if pair.k.segments is None else self._laid_out(pair.k.segments.expand(rows, -1))
+        positions = self._laid_out(pair.k.positions.expand(rows, -1, -1))
+        counted = Place.range(self.longest, device=self.token.device)
+        stop = torch.minimum(counted.positions[..., 0], self.lengths[:, None] - 1)
+        plain = pair.k.axes == 1 and torch.equal(positions[..., 0], stop)
+        place = Place(counted.positions, segments, first=0) if plain else Place(positions, segments)
         return Pair(place, place, pair.causal, keep)
 
-    def _positions(self, place: Place) -> Tensor | None:
-        line = place.positions.expand(len(self.number) // place.length, -1, -1).flatten(0, 1)
-        rows = self._rows(line)
-        counted = torch.minimum(torch.arange(self.longest, device=rows.device), self.lengths[:, None] - 1)
-        plain = place.axes == 1 and not rows.is_floating_point() and torch.equal(rows[..., 0], counted)
-        return None if plain else rows
-
-    def _rows(self, line: Tensor) -> Tensor:
+    def _laid_out(self, x: Tensor) -> Tensor:
+        line = x.flatten(0, 1)
         return line[self.token].view(len(self.starts), self.longest, *line.shape[1:])
 
 
@@ -82,12 +84,12 @@ class _Pad(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, line: Tensor, token: Tensor, slot: Tensor) -> Tensor:
         ctx.save_for_backward(slot)
-        return line.index_select(1, token)
+        return line.index_select(0, token)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         (slot,) = ctx.saved_tensors
-        return grad.index_select(1, slot), None, None
+        return grad.index_select(0, slot), None, None
 
 
 class _Unpad(torch.autograd.Function):

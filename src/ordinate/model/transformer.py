@@ -18,6 +18,7 @@ from ordinate.model.bound import Bound
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
 from ordinate.model.edge import arrive
+from ordinate.model.packed import Documents
 from ordinate.model.readout import of_documents, of_sequences
 
 _TOKENS = ("embedding.weight", "readout")  # what stands in for tokens
@@ -134,22 +135,27 @@ class Transformer(nn.Module):
 
     def run(self, x: Float[Tensor, "b n d"], pair: Pair, cache: Cache | None = None) -> Float[Tensor, "b n d"]:
         """The blocks, from token embeddings to the last hidden states."""
-        x, bounds = self.begin(x, pair)
+        x, bounds, documents = self.begin(x, pair)
         if self.training and self.config.dropout > 0:
             x = F.dropout(x, self.config.dropout)
         for block, bound in zip(self.blocks, bounds, strict=True):
-            x = block(x, bound, cache)
+            x = block(x, bound, cache, documents)
         return x if self.norm is None else self.norm(x)
 
-    def begin(self, x: Float[Tensor, "b n d"], pair: Pair) -> tuple[Float[Tensor, "b n d"], list[Bound]]:
-        """Embeddings as the encodings change them, and each layer's encoding bound to these places."""
+    def begin(
+        self, x: Float[Tensor, "b n d"], pair: Pair
+    ) -> tuple[Float[Tensor, "b n d"], list[Bound], Documents | None]:
+        """Embeddings as the encodings change them, each layer's encoding bound to these places, and the documents if
+        they are laid out side by side."""
         for part in self.embedding_parts:
             x = part.embed(x, pair.q.relabelled(part.relabel(pair.q.positions)))
-        made: dict[int, Bound] = {}
+        documents = Documents.worth_laying_out(pair)
+        pair = pair if documents is None else documents.pair(pair)
+        bounds: dict[int, Bound] = {}
         for encoding in self.per_layer:
-            if id(encoding) not in made:
-                made[id(encoding)] = Bound(encoding, pair)
-        return x, [made[id(encoding)] for encoding in self.per_layer]
+            if id(encoding) not in bounds:
+                bounds[id(encoding)] = Bound(encoding, pair)
+        return x, [bounds[id(encoding)] for encoding in self.per_layer], documents
 
     def pair(self, place: Place, keep: Tensor | None, cache: Cache | None) -> Pair:
         """These tokens against all they could see."""

@@ -66,8 +66,8 @@ def _read(folder: Path) -> Kept:
     rules = content.get("rules", 1)
     if rules != RULES:
         raise InputError(
-            f"study {folder.name} was made by rules {rules}, this program has rules {RULES}, and they are not mixed: its "
-            f" report is {folder / 'report.html'}; compare again with  {content.get('command')}"
+            f"study {folder.name} was made by rules {rules}, this program has {RULES}, and they are not mixed: its "
+            f"report is {folder / 'report.html'}; compare again with  {content.get('command')}"
         )
     try:
         kept = Kept(Study.from_dict(content), folder, str(content["command"]))

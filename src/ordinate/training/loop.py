@@ -231,7 +231,7 @@ class Training:
             )
             plain = F.embedding(tokens, self.model.embedding.weight)
             place, _ = arrive(self.config.model, self.model.parts, tokens, positions, None, documents)
-            changed, _ = self.model.begin(plain, self.model.pair(place, None, None))
+            changed, *_ = self.model.begin(plain, self.model.pair(place, None, None))
             added = (changed - plain).norm(dim=-1).mean().item()
         size = plain.norm(dim=-1).mean().item()
         self.run.journal.append(
