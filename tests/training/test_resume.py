@@ -14,18 +14,24 @@ import pytest
 from ordinate import InputError
 from ordinate.store import Run, Store
 from ordinate.store.files import Journal
-from ordinate.training import RunConfig, checkpoint, loop, train
+from ordinate.training import RunConfig, checkpoint, loop, schedule, train
 
 from .runs import Process, outcome, small
 
 MODES: dict[str, dict[str, Any]] = {
     "fresh batches": {},
-    "fixed dataset": dict(dataset=90, schedule="wsd"),
+    "fixed dataset": dict(dataset=90, budget="fixed", schedule="linear"),
     "randomized positions": dict(coverage="randomized", position_limit=24, coverage_draws=2, optimiser="adam"),
-    "stops when solved": dict(
-        task="binary_majority", train_lengths=[3, 5], ood_lengths=[7], stop_when_solved=True, dropout=0.3
-    ),
+    "until learnt": dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7], dropout=0.1),
+    "fixed budget": dict(budget="fixed", coverage="offset"),
 }
+
+
+@pytest.fixture
+def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that tiny runs are found to have learnt their task, and end before their budget."""
+    monkeypatch.setattr(loop, "check_every", lambda config, task: 5)
+    monkeypatch.setattr(schedule, "LEAST", 10)
 
 
 def die() -> None:
@@ -33,11 +39,13 @@ def die() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("checked_often")
 @pytest.mark.parametrize(("mode", "kills"), [(mode, 20 if mode == "fresh batches" else 4) for mode in MODES])
 def test_killed_at_random_moments(mode: str, kills: int, tmp_path: Path) -> None:
     config, moments = small(steps=60, **MODES[mode]), random.Random(mode)
     stores = (Store(tmp_path / str(number)) for number in count())
     expected = outcome(train(config, next(stores)))
+    assert (expected["result"]["steps"] < 60) is (mode == "until learnt")
     begin, store = time.monotonic(), next(stores)
     train(config, store)
     seconds = time.monotonic() - begin
@@ -106,16 +114,16 @@ def killed(prepare: Callable[[], None], config: RunConfig, store: Store) -> bool
 
 
 @pytest.fixture
-def few_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "CHECKPOINTS", 3)
+def saved_in_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_checkpoints")
+@pytest.mark.usefixtures("saved_in_every_step")
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_killed_before_or_after_any_rename(when: str, tmp_path: Path) -> None:
     """Claim, configuration, environment, checkpoints, weights, maps, baselines and, last, the result."""
-    config = small(steps=6)
+    config = small(steps=2)
     expected = outcome(train(config, Store(tmp_path / "whole")))
     for number in count(1):
         store = Store(tmp_path / str(number))
@@ -127,10 +135,10 @@ def test_killed_before_or_after_any_rename(when: str, tmp_path: Path) -> None:
     assert number == 12  # nine files of the run, and the baselines of two lengths
 
 
-@pytest.mark.usefixtures("few_checkpoints")
-@pytest.mark.parametrize("number", [4, 5, 6, 8, 11])
+@pytest.mark.usefixtures("saved_in_every_step", "checked_often")
+@pytest.mark.parametrize("number", [4, 5, 6, 8, 11, 30])
 def test_killed_before_a_write_has_reached_the_disk(number: int, tmp_path: Path) -> None:
-    config = small(**MODES["stops when solved"])
+    config = small(**MODES["until learnt"])
     expected = outcome(train(config, Store(tmp_path / "whole")))
     store = Store(tmp_path / "killed")
     assert killed(around("fsync", number, "before"), config, store)
@@ -149,6 +157,7 @@ def test_killed_within_a_record(number: int, tmp_path: Path) -> None:
     assert outcome(train(config, store)) == expected
 
 
+@pytest.mark.usefixtures("saved_in_every_step")
 def test_interrupted_by_its_watcher_it_goes_on(tmp_path: Path) -> None:
     """Ctrl-C, or an error in the display, frees the run at once."""
     config = small()
@@ -165,7 +174,7 @@ def test_interrupted_by_its_watcher_it_goes_on(tmp_path: Path) -> None:
     run = store.run(config.id)
     assert run.state == "interrupted" and not (run.folder / "claim").exists()
     assert outcome(train(config, store, watch)) == expected
-    assert steps == [*range(1, 10), *range(9, 21), 20]  # checkpoints are at every second step; scoring comes last
+    assert steps == [*range(1, 10), *range(9, 21), 20]  # step 9 was not saved yet; scoring comes last
 
 
 def test_two_processes_do_a_run_once(tmp_path: Path) -> None:
@@ -187,14 +196,21 @@ def test_two_processes_do_a_run_once(tmp_path: Path) -> None:
 
 def interrupted(config: RunConfig, store: Store) -> Run:
     """A run with a checkpoint and no result."""
+    stopped(config, store, 4)
+    return store.run(config.id)
+
+
+def stopped(config: RunConfig, store: Store, step: int) -> None:
+    """Do a run that saves in every step until that step is done, but not saved."""
 
     def stop(progress: loop.Progress) -> None:
-        if progress.validation is not None and progress.step > 2:
+        if progress.step == step:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        train(config, store, stop)
-    return store.run(config.id)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "SAVE_EVERY", -1.0)
+        with pytest.raises(KeyboardInterrupt):
+            train(config, store, stop)
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
