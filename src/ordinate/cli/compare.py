@@ -27,7 +27,7 @@ def run(
     within: str | None = typer.Option(
         None, "--within", help="A time, as in 10m: gives up width, then budget, then seeds, to take no longer."
     ),
-    rates: str | None = typer.Option(None, "--rates", help="Learning rates to start with (0.0003,0.001,0.003)."),
+    rates: str | None = typer.Option(None, "--rates", help="Learning rates to start with (0.001,0.003,0.01)."),
     workers: int | None = typer.Option(None, "--workers", help="Processes (one per core); 0: in this one."),
     store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
     file: Path | None = typer.Option(None, "--file", "-f", help="A TOML file of settings; KEY=VALUE goes on top."),

@@ -17,7 +17,7 @@ from ordinate.training import RunConfig, resolve
 from ordinate.training.config import RULES
 
 PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
-RATES = (0.0003, 0.001, 0.003)  # where the search for a learning rate starts
+RATES = (0.001, 0.003, 0.01)  # where the search for a learning rate starts
 PILOT_SHARE = 4  # a rate is judged by what it reaches in this part of the budget
 SEEDS, QUICK_SEEDS = 6, 3
 MANY = 1000  # runs that nobody starts by mistake
@@ -155,5 +155,5 @@ def _grid(rates: Sequence[float]) -> tuple[float, ...]:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < float("inf"):
             raise InputError(f"a learning rate is a number above 0, got {rate!r}")
     if not rates:
-        raise InputError("no learning rate was named: name some, as in 0.0003,0.001,0.003, or give lr=0.001")
+        raise InputError("no learning rate was named: name some, as in 0.001,0.003,0.01, or give lr=0.001")
     return tuple(sorted({float(rate) for rate in rates}))

@@ -35,6 +35,7 @@ class FirstLast(Task):
             vocabulary=self.items,
             classes=farthest + 1 if pairs else 2,
             readout="tokens" if pairs else "last",
+            most_steps=3000,
             shortest=2 if mode == "pairs" else 4,
             because="a first and a last item",
         )

@@ -36,6 +36,7 @@ class KBack(Task):
         super().__init__(
             vocabulary=vocabulary + len(prefixes),
             classes=vocabulary if mode == "recall" else 2,
+            most_steps=1500,
             shortest=max(self.steps) + 1,
             because=f"k is {max(self.steps)}",
             specials=prefixes,

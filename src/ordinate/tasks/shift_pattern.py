@@ -46,6 +46,7 @@ class ShiftPattern(Task):
             vocabulary=vocabulary if where else vocabulary + 1,
             classes=2,
             readout="tokens" if where else "last",
+            most_steps=2500,
             # two places side by side in the first half, or one place in each half
             shortest=3 * pattern + 1 if where else pattern + 1,
             because=f"room for a pattern of {pattern}",
