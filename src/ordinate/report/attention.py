@@ -42,6 +42,8 @@ def _heat(profile: Profile, cells: int) -> Heat:
         panels = [Panel(panel.title, _pooled(panel.values, block)) for panel in panels]
         note += f" Each cell is the mean of {block} by {block} positions."
     note += " One example that was not trained on; rows are queries, columns the keys that they look at."
+    if not all(np.isfinite(panel.values).all() for panel in panels):
+        note += " Empty cells are no numbers: the run diverged."
     return Heat(name, title, "key", "query", tuple(panels), columns, block, note.strip(), profile.task)
 
 

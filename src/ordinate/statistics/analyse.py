@@ -174,7 +174,7 @@ class _Task:
             key=lambda c: (
                 c.interval is None,
                 -sign * c.interval.mean if c.interval else 0.0,
-                -sum(c.counted),
+                -sum(self.learnt((c.encoding, seed)) for seed in c.seeds),
                 -sign * (_mean(c.scores) or 0.0),
                 c.encoding,
             )
