@@ -32,7 +32,9 @@ def _heat(profile: Profile, cells: int) -> Heat:
         kept = load_file(profile.attention)
         count = sum(key.startswith("layer_") for key in kept)
         layers = [np.asarray(kept[f"layer_{index}"][0], dtype=np.float32) for index in range(count)]
-    except (OSError, SafetensorError, KeyError, IndexError) as error:
+        if any(layer.ndim != 3 or not layer.size for layer in layers):
+            raise ValueError
+    except (OSError, SafetensorError, KeyError, IndexError, ValueError) as error:
         note = f"The attention maps cannot be read ({type(error).__name__}): train the run again to draw them."
         return Heat(name, title, "key", "query", (), 1, note=note, task=profile.task)
     panels, columns, note = _panels(layers)

@@ -5,9 +5,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ordinate.report.alarms import alarm_text
-from ordinate.report.sentences import sentences
-from ordinate.report.words import cell_words, mean_and_interval, reach_words, seeds, steps_words, times
-from ordinate.statistics.analysis import Analysis, Range, TaskAnalysis
+from ordinate.report.sentences import range_words, sentences
+from ordinate.report.words import cell_words, mean_and_interval, reach_words, seeds, steps_words
+from ordinate.statistics.analysis import Analysis, TaskAnalysis
 from ordinate.statistics.verdict import Word
 
 _STYLE = {Word.SOLVES: "green", Word.PARTIAL: "yellow", Word.FITS: "yellow"}
@@ -16,7 +16,7 @@ _STYLE = {Word.SOLVES: "green", Word.PARTIAL: "yellow", Word.FITS: "yellow"}
 def show(analysis: Analysis, console: Console) -> None:
     """Task by task; what limits all of them comes last."""
     for task in analysis.tasks:
-        title = Text.assemble("\n", (task.task, "bold"), f", {seeds(len(task.seeds))}  ")
+        title = Text.assemble("\n", (task.task, "bold"), f", {seeds(len(task.seeds))}, {_facts(task)}  ")
         if analysis.preliminary:
             title.append("preliminary", "bold magenta")
         console.print(title)
@@ -36,12 +36,19 @@ def show(analysis: Analysis, console: Console) -> None:
         console.print(f"Average ranks over {which}: {order}")
 
 
+def _facts(task: TaskAnalysis) -> str:
+    """What the numbers are to be seen against: `trained to 32, floor 0.06 at longer 64`."""
+    floor = "floor" if task.bar is not None else "best baseline"
+    trained = [f"trained to {task.trained}"] if task.trained else []
+    return ", ".join([*trained, f"{floor} {task.shown.floor:.2f} at {task.shown.name}"])
+
+
 def table(task: TaskAnalysis) -> Table:
     """One row per encoding, best first on the headline range; all other ranges are in the report."""
     inside = next((r for r in reversed(task.ranges) if r.split == "id"), None)
     inside = None if inside is task.shown else inside
     columns = ["encoding", *(["learnt"] if task.learnt else []), *(["steps to learn"] if task.steps else [])]
-    columns += [*([_heading(inside, task)] if inside else []), _heading(task.shown, task)]
+    columns += [*(["in distribution"] if inside else []), range_words(task)]
     columns += [*(["reach"] if task.reach else []), *(["there"] if task.learnt else [])]
     found = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in columns:
@@ -50,7 +57,7 @@ def table(task: TaskAnalysis) -> Table:
         cell = task.shown.cell(encoding)
         row: list[Text | str] = [encoding]
         row += ["{}/{}".format(*task.learnt[encoding])] if task.learnt else []
-        row += [steps_words(task.steps.get(encoding))] if task.steps else []
+        row += [steps_words(task.steps.get(encoding), ">")] if task.steps else []
         if inside:
             mean = inside.cell(encoding).interval
             row.append(f"{mean.mean:.3f}" if mean else "-")
@@ -60,10 +67,3 @@ def table(task: TaskAnalysis) -> Table:
             row.append(Text(cell_words(cell), _STYLE.get(cell.word, "") if cell.word else ""))
         found.add_row(*row)
     return found
-
-
-def _heading(r: Range, task: TaskAnalysis) -> str:
-    """`longer 64 (2x, floor 0.06)`."""
-    facts = [times(r.length / task.trained)] if task.trained and r.split == "ood" else []
-    facts += [f"floor {r.floor:.2f}" if task.bar is not None else f"best baseline {r.floor:.2f}"]
-    return r.name if r.split == "id" and r is not task.shown else f"{r.name} ({', '.join(facts)})"

@@ -72,11 +72,11 @@ def reach_words(reach: Reach | None) -> str:
     return times(reach.median) + spread
 
 
-def steps_words(steps: Steps | None) -> str:
+def steps_words(steps: Steps | None, more_than: str = "more than ") -> str:
     """`300`, `300 (200 to 500)`, `more than 1000`."""
     if steps is None or not steps.seeds:
         return "-"
-    over = f"more than {steps.budget}"
+    over = f"{more_than}{steps.budget}"
     if steps.low is None:
         return over
     middle = over if steps.median is None else str(steps.median)
