@@ -179,7 +179,7 @@ def test_the_table_of_a_terminal_has_a_row_per_encoding() -> None:
     steps = {"recall": {name: Steps((100, 200, None), 2000) for name in STORY}}
     text = printed(analyse(observed(STORY), steps=steps))
     head, *rows = text.strip().splitlines()[1:8]
-    assert "recall, 6 seeds, trained to 32, floor 0.06 at longer 64" in text
+    assert "recall, 6 seeds  (trained to 32, floor 0.06 at longer 64)" in text
     for name in ("learnt", "steps to learn", "in distribution", "longer 64 (2x)", "reach", "there"):
         assert name in head
     assert [row.split()[0] for row in rows] == ["rope", "t5", "sinusoidal", "learned", "alibi", "none"]

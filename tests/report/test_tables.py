@@ -167,7 +167,9 @@ def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
     comparison = sample(tasks=("k_back(k=3)", "markers"))
     task = comparison.analysis.tasks[0]
     assert len(pairs(comparison).rows) == sum(len(t.pairs) for t in comparison.analysis.tasks)
-    assert {row[1] for row in pairs(comparison).rows} == {"longer 64"}  # the headline range alone
+    assert {(row[4], row[1]) for row in pairs(comparison).rows} == {  # the headline range alone
+        ("scores", "longer 64"), ("learning", "in distribution 32"),
+    }  # fmt: skip
     names = [column.name for column in pairs(comparison).columns]
     for values in (dict(zip(names, row, strict=True)) for row in pairs(comparison).rows):
         assert values["seeds_better"] and values["seeds_worse"]

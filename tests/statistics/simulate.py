@@ -36,12 +36,17 @@ def draws(source: np.random.Generator, studies: int, shape: str, correlation: fl
 
 def claims(scores: np.ndarray, *, welch: bool = True) -> np.ndarray:
     """Which pairs each study claims, from scores by study, encoding and seed."""
-    samples = [(study[a], study[b]) for study in scores for a, b in PAIRS]
     least = [least_of_scores(SEEDS, SEEDS)] * len(PAIRS)
-    sure = _corrected(permutations(samples), least) < ALPHA
-    if welch:
-        sure &= _corrected([max(p, least[0]) for p in welches(samples)], least) < ALPHA
+    sure = _corrected(permutations(_samples(scores)), least) < ALPHA
+    if welch:  # only where there is something to agree with
+        some = sure.any(axis=1)
+        p = [max(value, least[0]) for value in welches(_samples(scores[some]))]
+        sure[some] &= _corrected(p, least) < ALPHA
     return sure
+
+
+def _samples(scores: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    return [(study[a], study[b]) for study in scores for a, b in PAIRS]
 
 
 def learning_claims(learnt: np.ndarray, of: int) -> np.ndarray:
@@ -53,7 +58,7 @@ def learning_claims(learnt: np.ndarray, of: int) -> np.ndarray:
 
 
 def _corrected(p: list[float], least: list[float]) -> np.ndarray:
-    return np.array([holm(list(row), least, ALPHA) for row in np.reshape(p, (-1, len(PAIRS)))])
+    return np.array([holm(list(row), least, ALPHA) for row in np.reshape(p, (-1, len(PAIRS)))]).reshape(-1, len(PAIRS))
 
 
 def false_claims(studies: int, shape: str, correlation: float, spreads: np.ndarray, **options: bool) -> float:

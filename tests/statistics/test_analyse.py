@@ -96,7 +96,9 @@ def test_only_the_headline_range_is_tested() -> None:
     more = [replace(o, length=128) for o in observed({"a": (1, 0.9), "b": (1, 0.3)}) if o.split == "ood"]
     task = only([*observed({"a": (1, 0.9), "b": (1, 0.9)}), *more])
     assert task.shown.length == 64
-    assert [(p.basis, p.claim) for p in task.pairs] == [(Basis.LEARNING, False), (Basis.SCORES, False)]
+    assert [(p.basis, p.outcome) for p in task.pairs] == [
+        (Basis.LEARNING, Outcome.SAME), (Basis.SCORES, Outcome.OPEN),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

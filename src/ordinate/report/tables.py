@@ -7,7 +7,8 @@ from typing import Any
 from ordinate.report.chart import file_names
 from ordinate.report.table import Column, Table, Value, jsonable
 from ordinate.report.words import cell_words, mean_and_interval, outcome_words, reach_words, steps_words
-from ordinate.statistics.analysis import Cell, TaskAnalysis
+from ordinate.statistics.analysis import Basis, Cell, Pair, TaskAnalysis
+from ordinate.statistics.observation import range_name
 from ordinate.statistics.ranks import Ranks
 from ordinate.studies.comparison import Comparison
 
@@ -104,7 +105,7 @@ def pairs(comparison: Comparison) -> Table:
     )  # fmt: skip
     rows: list[tuple[Value, ...]] = [
         (
-            task.task, task.shown.name, pair.better, pair.worse, pair.basis.value, *pair.seeds, *pair.means,
+            task.task, _tested_at(task, pair), pair.better, pair.worse, pair.basis.value, *pair.seeds, *pair.means,
             pair.difference.mean, pair.difference.low, pair.difference.high, pair.p, pair.p_welch, pair.corrected,
             pair.corrected_welch, pair.claim, outcome_words(pair),
         )
@@ -117,6 +118,10 @@ def pairs(comparison: Comparison) -> Table:
         f"their threshold; a claim needs both below {comparison.analysis.alpha:.3g}."
     )
     return Table("pairs", "Pairs", columns, tuple(rows), note=note)
+
+
+def _tested_at(task: TaskAnalysis, pair: Pair) -> str:
+    return range_name("id", task.trained or 0) if pair.basis is Basis.LEARNING else task.shown.name
 
 
 def matrix(comparison: Comparison) -> Table:

@@ -16,9 +16,10 @@ _STYLE = {Word.SOLVES: "green", Word.PARTIAL: "yellow", Word.FITS: "yellow"}
 def show(analysis: Analysis, console: Console) -> None:
     """Task by task; what limits all of them comes last."""
     for task in analysis.tasks:
-        title = Text.assemble("\n", (task.task, "bold"), f", {seeds(len(task.seeds))}, {_facts(task)}  ")
+        title = Text.assemble("\n", (task.task, "bold"), f", {seeds(len(task.seeds))}  ")
         if analysis.preliminary:
-            title.append("preliminary", "bold magenta")
+            title.append("preliminary  ", "bold magenta")
+        title.append(f"({_facts(task)})", "dim")
         console.print(title)
         console.print(table(task))
         for number, line in enumerate(sentences(analysis, task)):

@@ -14,6 +14,7 @@ _OUTCOMES = {
     Outcome.FEW_SEEDS: "not enough seeds for a claim",
     Outcome.ALIKE: "no difference above 0.02",
     Outcome.OPEN: "not told apart",
+    Outcome.SAME: "learnt alike: nothing to test",
 }
 
 

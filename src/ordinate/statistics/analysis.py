@@ -48,6 +48,7 @@ class Outcome(StrEnum):
     FEW_SEEDS = "not enough seeds"
     ALIKE = "no difference"  # above the margin, from 30 seeds on
     OPEN = "not told apart"
+    SAME = "learnt alike"  # by both in every seed, or by neither in any: nothing to test
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ def judge(samples: Sequence[Sample], alpha: float) -> list[Pair]:
     pairs = []
     for sample, p, w, one, two, floor in zip(samples, first, second, corrected, corrected_welch, least, strict=True):
         gap = _difference(sample, alpha)
-        possible = floor * count < alpha
+        reached = least_p(*map(len, sample.values)) if w is None else floor
+        possible = reached * count < alpha
         pairs.append(
             Pair(
                 sample.better, sample.worse, sample.basis, (len(sample.values[0]), len(sample.values[1])), sample.means,
@@ -89,6 +90,8 @@ def _difference(sample: Sample, alpha: float) -> Difference:
 def _outcome(sample: Sample, gap: Difference, sure: bool, possible: bool) -> Outcome:
     if sample.at_floor:
         return Outcome.FLOOR
+    if sample.basis is Basis.LEARNING and sample.means in ((0.0, 0.0), (1.0, 1.0)):
+        return Outcome.SAME
     if sure:
         return Outcome.CLAIM
     if not possible:
