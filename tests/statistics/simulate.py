@@ -10,6 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
+from ordinate.statistics.analysis import Basis
+from ordinate.statistics.family import Sample
 from ordinate.statistics.fisher import fisher, least_p
 from ordinate.statistics.pairs import holm
 from ordinate.statistics.permutation import least_p as least_of_scores
@@ -82,6 +84,39 @@ def false_learning_claims(studies: int, rate: float, of: int = SEEDS) -> float:
     return float(learning_claims(learnt, of).any(axis=1).mean())
 
 
+def false_claims_of_both(studies: int, rate: float, seeds: int) -> float:
+    """The same where learning and the scores of those that learnt it are tested in one family, as a comparison does."""
+    source = np.random.default_rng([studies, round(100 * rate), seeds, 2])
+    learnt = source.random((studies, ENCODINGS, seeds)) < rate
+    scores = source.normal(size=learnt.shape)
+    families: list[list[Sample]] = []
+    for own, values in zip(learnt, scores, strict=True):
+        family = []
+        for a, b in PAIRS:
+            flags = tuple(tuple(map(float, own[e])) for e in (a, b))
+            means = tuple(tuple(values[e][own[e]].tolist()) for e in (a, b))
+            family.append(Sample("", "", "", Basis.LEARNING, flags))
+            family += [Sample("", "", "", Basis.SCORES, means)] if all(means) else []
+        families.append(family)
+    everything = [sample.values for family in families for sample in family if sample.basis is Basis.SCORES]
+    by_permutation, by_welch = iter(permutations(everything)), iter(welches(everything))
+    wrong = 0
+    for family in families:
+        least = [sample.least for sample in family]
+        first, second = [], []
+        for sample, floor in zip(family, least, strict=True):
+            if sample.basis is Basis.LEARNING:
+                counts = [(round(sum(values)), len(values)) for values in sample.values]
+                first.append(fisher(*counts[0], *counts[1]))
+                second.append(first[-1])
+            else:
+                first.append(next(by_permutation))
+                second.append(max(next(by_welch), floor))
+        both = zip(holm(first, least, ALPHA), holm(second, least, ALPHA), strict=True)
+        wrong += any(max(pair) < ALPHA for pair in both)
+    return wrong / studies
+
+
 def rates(studies: int) -> dict[str, float]:
     """All of them, by name."""
     found = {}
@@ -93,6 +128,9 @@ def rates(studies: int) -> dict[str, float]:
     for seeds in (6, 20):
         for rate in (0.1, 0.3, 0.5, 0.8):
             found[f"learnt by {rate}, {seeds} seeds"] = false_learning_claims(studies, rate, seeds)
+    for seeds in (6, 8):
+        for rate in (0.3, 0.6, 0.9):
+            found[f"both at {rate}, {seeds} seeds"] = false_claims_of_both(studies // 2, rate, seeds)
     found["power, of pairs"], found["power, of studies"] = power(studies)
     found["power of permutations alone, of pairs"], _ = power(studies, welch=False)
     return found

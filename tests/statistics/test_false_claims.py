@@ -46,6 +46,12 @@ def test_equal_chances_of_learning_are_seldom_told_apart(rates: Rates) -> None:
     assert len(learning) == 8 and max(learning) <= 0.05
 
 
+def test_learning_and_scores_share_one_risk(rates: Rates) -> None:
+    """Tests that cannot reach their threshold do not count, and still no more than one study in twenty is wrong."""
+    both = [rate for name, rate in rates.items() if name.startswith("both at")]
+    assert len(both) == 6 and max(both) <= 0.05
+
+
 def test_a_true_difference_is_found(rates: Rates) -> None:
     """0.2 at a spread of 0.05, one of six encodings."""
     assert rates["power, of pairs"] > 0.9
