@@ -80,7 +80,9 @@ def test_two_that_are_not_told_apart_are_both_to_be_used() -> None:
 def test_what_is_not_shown_is_said_to_be_open() -> None:
     lines = said(observed({"a": STORY["rope"], "b": STORY["rope"]}))
     assert lines[0] in ("a and b hold to 4x, the longest tested.", "b and a hold to 4x, the longest tested.")
-    assert lines[1].startswith("No encoding is shown to be above all others at longer 64 (2x); the best mean there has")
+    assert lines[1].startswith(
+        "Not one encoding is shown to be above all others at longer 64 (2x); the best mean there has"
+    )
     assert not any("Use" in line or "unseen" in line for line in lines)
     few = said(observed(dict.fromkeys("abcdef", STORY["rope"]), 4))
     assert few[-1] == "A claim about any of the 15 pairs takes 6 seeds; there are 4."
@@ -96,7 +98,7 @@ def test_nobody_is_called_none() -> None:
 
 def test_nobody_learnt_it() -> None:
     first = said(observed({"a": (0.6, 0.5), "b": (0.4, 0.3)}))[0]
-    assert first.startswith("No encoding learnt recall with this budget (a comes closest, 0.59")
+    assert first.startswith("Not one encoding learnt recall with this budget (a comes closest, 0.59")
     assert "nothing can be said about longer sequences" in first
     lost = [replace(o, score=None, diverged=True) for o in observed({"a": (1, 1), "b": (1, 1)})]
     assert "(every run diverged, bar 0.95)" in said(lost)[0]
@@ -179,7 +181,7 @@ def test_the_table_of_a_terminal_has_a_row_per_encoding() -> None:
     steps = {"recall": {name: Steps((100, 200, None), 2000) for name in STORY}}
     text = printed(analyse(observed(STORY), steps=steps))
     head, *rows = text.strip().splitlines()[1:8]
-    assert "recall, 6 seeds  (trained to 32, floor 0.06 at longer 64)" in text
+    assert "recall, 6 seeds  (trained to 32, floor 0.06 at longer 64 (2x))" in text
     for name in ("learnt", "steps to learn", "in distribution", "longer 64 (2x)", "reach", "there"):
         assert name in head
     assert [row.split()[0] for row in rows] == ["rope", "t5", "sinusoidal", "learned", "alibi", "none"]

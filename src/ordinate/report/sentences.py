@@ -77,9 +77,9 @@ def _best_mean(task: TaskAnalysis, use: str) -> str:
     best = task.shown.cells[0]
     if use:
         means = listed([_number(task.shown.cell(name)) for name in task.verdict.use])
-        return f"{use}better than every other encoding at {range_words(task)}, with a mean of {means}."
+        return f"{use}better than every other encoding {at_headline(task)}, with a mean of {means}."
     return (
-        f"No encoding is shown to be above all others; {called(best.encoding)} has the best mean "
+        f"Not one encoding is shown to be above all others; {called(best.encoding)} has the best mean "
         f"({_number(best)}, {range_words(task)})."
     )
 
@@ -92,23 +92,28 @@ def _shown(task: TaskAnalysis) -> list[str]:
     means = [cell for cell in r.cells if cell.interval is not None]
     if task.verdict.finding is Finding.USE:
         best = listed([f"{called(name)} ({_number(r.cell(name))})" for name in task.verdict.use])
-        return [f"At {range_words(task)} the tests set {best} above every other encoding."]
+        return [f"{capital(at_headline(task))} the tests set {best} above every other encoding."]
     if not means:
-        return [f"No encoding that learnt it can go to {range_words(task)}."]
+        return [f"Not one encoding that learnt it can go to {range_words(task)}."]
     if not any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in r.cells):
-        return [f"At {range_words(task)} every encoding is at the floor ({r.floor:.3f})."]
+        return [f"{capital(at_headline(task))} every encoding is at the floor ({r.floor:.3f})."]
     best_cell = means[0]
     return [
-        f"No encoding is shown to be above all others at {range_words(task)}; the best mean there has "
+        f"Not one encoding is shown to be above all others {at_headline(task)}; the best mean there has "
         f"{called(best_cell.encoding)} ({_number(best_cell)})."
     ]
 
 
 def range_words(task: TaskAnalysis) -> str:
-    """`longer 64 (2x)`."""
+    """The headline range with its multiple of the trained length: `longer 64 (2x)`."""
     r = task.shown
     multiple = f" ({times(r.length / task.trained)})" if task.trained and r.split == "ood" else ""
     return r.name + multiple
+
+
+def at_headline(task: TaskAnalysis) -> str:
+    """`at longer 64 (2x)`, `in distribution 32`."""
+    return ("" if task.shown.split == "id" else "at ") + range_words(task)
 
 
 def _not_learnt(task: TaskAnalysis) -> str:
@@ -119,7 +124,7 @@ def _not_learnt(task: TaskAnalysis) -> str:
     if words <= {Word.DIVERGED, Word.AT_CHANCE}:
         at = "every run diverged" if words == {Word.DIVERGED} else "every one is at the floor"
     return (
-        f"No encoding learnt {task.task} with this budget ({at}, bar {task.bar:g}), so nothing can be said about "
+        f"Not one encoding learnt {task.task} with this budget ({at}, bar {task.bar:g}), so nothing can be said about "
         "longer sequences: train longer, or make the task easier."
     )
 
@@ -133,7 +138,7 @@ def _evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     scores = [p for p in task.pairs if p.claim and p.basis is Basis.SCORES]
     if scores:
         better = "higher score" if task.direction == "higher" else "lower loss"
-        lines.append(f"{capital(better)} at {range_words(task)}: {_claims(scores)}.")
+        lines.append(f"{capital(better)} {at_headline(task)}: {_claims(scores)}.")
     claimed = {frozenset((p.better, p.worse)) for p in (*learning, *scores)}
     for outcome, words in (
         (Outcome.ALIKE, "No difference above 0.02"),
@@ -143,7 +148,7 @@ def _evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
         same = [p for p in task.pairs if p.outcome is outcome and p.basis is Basis.SCORES]
         same = [p for p in same if frozenset((p.better, p.worse)) not in claimed]
         if same:
-            lines.append(f"{words} at {range_words(task)}: {_named(same)}.")
+            lines.append(f"{words} {at_headline(task)}: {_named(same)}.")
     if len(task.seeds) < analysis.seeds_needed:
         lines.append(
             f"A claim about any of the {analysis.pairs} pairs takes {analysis.seeds_needed} seeds; there are "

@@ -52,7 +52,7 @@ def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
     if task.bar is None and task.direction == "lower":
         note += " Lower is better."
     note += f" Pairs are tested at {task.shown.name} alone; "
-    note += "bold: above every other encoding there." if bold else "none is shown to be above all others there."
+    note += "bold: above every other encoding there." if bold else "not one is shown to be above all others there."
     return Table(f"summary {task.task}", f"{task.task}: {metric}", columns, tuple(rows), frozenset(bold), note)
 
 

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ordinate.report.alarms import alarm_text
-from ordinate.report.sentences import range_words, sentences
+from ordinate.report.sentences import at_headline, range_words, sentences
 from ordinate.report.words import cell_words, mean_and_interval, reach_words, seeds, steps_words
 from ordinate.statistics.analysis import Analysis, TaskAnalysis
 from ordinate.statistics.verdict import Word
@@ -38,10 +38,10 @@ def show(analysis: Analysis, console: Console) -> None:
 
 
 def _facts(task: TaskAnalysis) -> str:
-    """What the numbers are to be seen against: `trained to 32, floor 0.06 at longer 64`."""
+    """What the numbers are to be seen against: `trained to 32, floor 0.06 at longer 64 (2x)`."""
     floor = "floor" if task.bar is not None else "best baseline"
     trained = [f"trained to {task.trained}"] if task.trained else []
-    return ", ".join([*trained, f"{floor} {task.shown.floor:.2f} at {task.shown.name}"])
+    return ", ".join([*trained, f"{floor} {task.shown.floor:.2f} {at_headline(task)}"])
 
 
 def table(task: TaskAnalysis) -> Table:

@@ -25,7 +25,8 @@ class _Tolerant(State):
     """A study read for a report: a run whose result cannot be read counts as failed and takes no other with it."""
 
     def __init__(self, state: State) -> None:
-        super().__init__(state.study, state.store, dict(state.failed))
+        vars(self).update(vars(state))  # with all that it has read and made so far
+        self.failed = dict(state.failed)
         self.damaged: dict[str, str] = {}
         self._whole: set[str] = set()
 
