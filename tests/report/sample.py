@@ -8,10 +8,24 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from ordinate.statistics.analyse import analyse
-from ordinate.statistics.analysis import Alarm, Analysis, Cell, Pair, Range, TaskAnalysis
+from ordinate.statistics.analysis import (
+    Alarm,
+    Analysis,
+    Basis,
+    Cell,
+    Finding,
+    Outcome,
+    Pair,
+    Range,
+    TaskAnalysis,
+    Verdict,
+)  # fmt: skip
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.observation import Observation, Split
 from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.verdict import Word
+from ordinate.statistics.welch import Difference
 from ordinate.studies.comparison import Comparison, Curve, Profile, RatePoint, Sweep
 
 SIX = ("none", "sinusoidal", "learned", "rope", "alibi", "t5")
@@ -42,12 +56,15 @@ def sample(
         for own, means in (MARKERS if loss else K_BACK).items():
             if own in called:
                 observed += _observed(task, called[own], means, seeds, source, loss=loss)
-    alarms = {
-        tasks[0]: [Alarm("grid edge", f"{names[0]}: the best learning rate (0.01) is the largest that was tried")],
-    }
+    alarms = {tasks[0]: [Alarm("grid edge", {"encoding": names[0], "rate": 0.01, "side": "largest"})]}
+    steps = {
+        task: {name: Steps(tuple(60 * (1 + index + seed % 3) for seed in every), 600)
+               for index, name in enumerate(names)}
+        for task in tasks if not task.startswith("markers")
+    }  # fmt: skip
     limits = ("Encodings are compared at one size (2 layers, width 128).",)
     relaxed = () if seeds >= 5 else (f"{seeds} seeds instead of 5",)
-    analysis = analyse(observed, alarms=alarms, limits=limits, preliminary=relaxed)
+    analysis = analyse(observed, alarms=alarms, steps=steps, limits=limits, preliminary=relaxed)
     return Comparison(
         id="8f2c11d09a4e",
         command=f"ordinate compare '{','.join(tasks)}' --encodings '{','.join(names)}' --seeds {seeds} steps=600",
@@ -116,9 +133,9 @@ def _profile(task: str, name: str, index: int, maps: Path | None, source: np.ran
         attention = maps / f"{task}-{index}.safetensors"
         save_file({f"layer_{layer}": _maps(source) for layer in range(2)}, attention)
     return Profile(
-        task=task, encoding=name, past="untrained" if index == 2 else "computes", reach=96 if index == 2 else None,
+        task=task, encoding=name, past="untrained" if index == 2 else "computes", limit=96 if index == 2 else None,
         parameters=401_424 + 8192 * index, own_parameters=8192 * index, step_ms=18.3 + index, memory=48_000_000,
-        rate=1e-3, embedding_norm=0.23, encoding_norm=0.05 * index, learning_speed=(3, 4, None), attention=attention,
+        rate=1e-3, embedding_norm=0.23, encoding_norm=0.05 * index, attention=attention,
     )  # fmt: skip
 
 
@@ -145,17 +162,24 @@ def large(encodings: int = 10, seeds: int = 200, tasks: int = 5) -> Comparison:
             for name in names:
                 scores = tuple(source.random(seeds).tolist())
                 mean = sum(scores) / seeds
-                told = Interval(mean, mean - 0.02, mean + 0.02, min(scores), max(scores), seeds)
-                cells.append(Cell(name, "solves", {"solves": seeds}, every, scores, (True,) * seeds, told, mean))
-            pairs = tuple(Pair(a, b, seeds, told, 0.04, 0.4, False, "remark") for a, b in combinations(names, 2))
+                around = Interval(mean, mean - 0.02, mean + 0.02, min(scores), max(scores), seeds)
+                cells.append(Cell(name, {Word.SOLVES: seeds}, every, scores, (True,) * seeds, around, mean, mean))
             order = {name: float(rank) for rank, name in enumerate(names, start=1)}
             split: Split = "id" if length == 32 else "ood"
             ranks = Ranks(order, {name: 1 / order[name] for name in names}, seeds, 0.96, (names[:2],), 0.01)
-            ranges.append(Range(split, length, 0.06, 0.1, 1000, tuple(cells), pairs, ranks))
-        fits = dict.fromkeys(names, (seeds, seeds))
+            ranges.append(Range(split, length, 0.06, 0.1, 1000, tuple(cells), ranks))
+        pairs = tuple(
+            Pair(a, b, Basis.SCORES, (seeds, seeds), (0.5, 0.4), Difference(0.1, -0.1, 0.3), 0.04, 0.4, 0.05, 0.5,
+                 Outcome.OPEN)
+            for a, b in combinations(names, 2)
+        )  # fmt: skip
         found.append(
-            TaskAnalysis(task, "distance", "higher", 0.95, names, every, 11, tuple(ranges), 1, fits, (), ("A.",), ())
-        )
+            TaskAnalysis(
+                task, "distance", "higher", 0.95, 32, names, every, tuple(ranges), 1,
+                dict.fromkeys(names, (seeds, seeds)), dict.fromkeys(names, Reach((4.0,) * seeds, 4.0)), {}, pairs,
+                Verdict(Finding.OPEN, (), seeds, 0.01), (),
+            )
+        )  # fmt: skip
     called = tuple(task.task for task in found)
     return replace(
         sample(names[:2]),

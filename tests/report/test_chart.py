@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,11 +13,12 @@ import plotly.graph_objects
 import pytest
 from PIL import Image
 
-from ordinate.report import paper
+from ordinate.report import paper, render
 from ordinate.report.chart import Chart, Heat, data, file_names, short, thin
 from ordinate.report.colours import PALETTE, styles
 from ordinate.report.figures import figures
 from ordinate.report.screen import draw
+from ordinate.report.table import comma_separated
 from ordinate.statistics.analyse import analyse
 from ordinate.statistics.observation import Observation
 from ordinate.studies.comparison import Comparison, Curve
@@ -114,13 +116,13 @@ def test_long_names_are_shortened_in_the_middle() -> None:
     assert len(short("x" * 200)) == 40
 
 
-def test_out_of_distribution_only_seeds_that_fitted_are_drawn(comparison: Comparison) -> None:
+def test_out_of_distribution_only_seeds_that_learnt_the_task_are_drawn(comparison: Comparison) -> None:
     drawn = chart(comparison, "k_back-k-3-length")
     mean = {series.name: series for series in drawn.series if series.look == "mean"}
     behind = {series.name: series for series in drawn.series if series.look == "seed"}
     assert mean["none"].y[0] is not None
     assert mean["none"].y[1:] == (None, None, None)
-    assert mean["none"].label == "none (0 of 5 fit)"
+    assert mean["none"].label == "none (learnt by 0 of 5)"
     assert mean["learned"].y[2:] == (None, None)
     assert "none: did not fit" in drawn.note
     *_, late, later = comparison.analysis.tasks[0].ranges
@@ -241,6 +243,28 @@ def test_a_lost_or_damaged_map_is_told(tmp_path: Path, content: bytes | None) ->
         profile.attention.write_bytes(content)
     heat = next(f for f in figures(replace(sample(), profiles=(profile,))) if isinstance(f, Heat))
     assert heat.panels == () and "cannot be read" in heat.note
+
+
+@pytest.mark.parametrize("hole", [np.nan, np.inf])
+def test_a_run_that_diverged_takes_no_picture_with_it(tmp_path: Path, hole: float) -> None:
+    from safetensors.numpy import save_file
+
+    whole = sample(maps=tmp_path)
+    for profile, share in zip(whole.profiles, (0.5, 1.0), strict=False):
+        weights = np.full((1, 2, 8, 8), 0.125, dtype=np.float32)
+        weights[..., : int(8 * share)] = hole
+        assert profile.attention is not None
+        save_file({"layer_0": weights}, profile.attention)
+    first, *rest = whole.curves
+    broken = replace(whole, curves=(replace(first, values=(0.5, hole, *first.values[2:])), *rest))
+    drawn = figures(broken)
+    heats = [figure for figure in drawn if isinstance(figure, Heat)]
+    assert heats[0].top == 0.125 and heats[1].top == 1.0 and "the run diverged" in heats[0].note
+    for figure in (*heats[:2], chart(broken, "k_back-k-3-learning")):
+        json.dumps(draw(figure), allow_nan=False)
+        assert paper.save(figure)["png"]
+        assert not {"nan", "inf"} & set(comma_separated(data(figure)).replace("\n", ",").split(","))
+    assert "</html>" in render(broken, "html")
 
 
 def test_plotly_takes_every_picture_and_shows_its_numbers(comparison: Comparison) -> None:

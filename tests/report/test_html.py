@@ -12,6 +12,8 @@ import pytest
 
 from ordinate.core.errors import InputError
 from ordinate.report import render, write
+from ordinate.report.alarms import alarm_text
+from ordinate.report.sentences import sentences
 
 from .sample import sample
 
@@ -62,7 +64,8 @@ def test_verdicts_come_first_with_alarms_and_the_label() -> None:
     comparison = sample(seeds=3)
     text = Tags(render(comparison, "html")).text
     task = comparison.analysis.tasks[0]
-    at = [text.index(part) for part in (task.verdict[0], task.alarms[0].text, "0.062, floor", "Download as CSV")]
+    first, alarm = sentences(comparison.analysis, task)[0], alarm_text(task.alarms[0])
+    at = [text.index(part) for part in (first, alarm, "0.062, floor", "Download as CSV")]
     assert at == sorted(at)
     assert text.index("preliminary") < at[0] and "3 seeds instead of 5" in text
     for part in (comparison.command, comparison.id, "ran out of memory", "torch", *comparison.analysis.limits):

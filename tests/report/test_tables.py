@@ -95,6 +95,18 @@ def test_json_has_no_words_that_json_does_not_know() -> None:
     assert document["tasks"][0]["alarms"] and document["command"].startswith("ordinate compare")
 
 
+def test_json_has_the_data_and_the_sentences() -> None:
+    document = json.loads(render(sample(), "json"))
+    (task,) = document["tasks"]
+    assert document["rules"] == "2" and (document["pairs"], document["seeds_needed"]) == (15, 6)
+    assert task["verdict"]["finding"] == "not shown" and "holds to" in task["sentences"][0]
+    alarm = task["alarms"][0]
+    assert alarm["kind"] == "grid edge" and alarm["facts"]["rate"] == 0.01 and "0.01" in alarm["text"]
+    assert task["reach"]["sinusoidal"] == {"seeds": [1.0] * 5, "longest": 4.0, "median": 1.0, "low": 1.0, "high": 1.0}
+    assert task["steps"]["none"]["median"] == 120 and task["ranges"][0]["cells"][0]["words"] == {"solves": 5}
+    assert {pair["claim"] for pair in task["pairs"]} == {False}
+
+
 def observed(scores: dict[str, list[float]]) -> Analysis:
     return analyse(
         [
@@ -112,7 +124,7 @@ def test_bold_needs_a_claim_against_every_other() -> None:
     for scores, best in (({"a": high, "b": low}, "a"), ({"a": high, "b": low, "c": middle}, None)):
         analysis = observed(scores)
         comparison = replace(sample(), analysis=analysis)
-        assert winner(analysis.tasks[0].ranges[1]) == best
+        assert winner(analysis.tasks[0]) == best
         table = results(comparison)
         assert {table.rows[row][4] for row, _ in table.bold} == ({best} if best else set())
         assert {table.columns[column].name for _, column in table.bold} == ({"mean"} if best else set())
@@ -123,7 +135,7 @@ def test_bold_needs_a_claim_against_every_other() -> None:
 
 
 def test_few_seeds_or_one_encoding_make_nothing_bold() -> None:
-    assert not results(sample(seeds=5)).bold
+    assert not results(sample(seeds=3)).bold
     assert not results(sample(("a",))).bold
 
 
@@ -133,32 +145,45 @@ def test_a_summary_tells_words_means_and_intervals() -> None:
     table = summary(comparison, task)
     rows = {row[0]: row for row in table.rows}
     assert tuple(rows) == task.encodings
-    assert [column.title for column in table.columns[2:]] == [r.name for r in task.ranges]
-    assert rows["none"][1] == "0 of 5" and str(rows["none"][3]).startswith("did not fit (0.3")
-    assert rows["learned"][4] == "out of range"
-    assert re.fullmatch(r"partial 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", str(rows["sinusoidal"][3]))
-    assert re.fullmatch(r"solves 1\.000 \(1 seed\)", str(summary(sample(seeds=1), task).rows[0][2])) is None
+    assert [column.title for column in table.columns[1:4]] == ["learnt", "steps to learn", "reach"]
+    assert [column.title for column in table.columns[4:]] == [r.name for r in task.ranges]
+    assert rows["none"][1:4] == ("0 of 5", "120 (60 to 180)", "-")
+    assert str(rows["none"][4]).startswith("did not fit 0.3") and str(rows["none"][5]).startswith("did not fit (0.3")
+    assert str(rows["rope"][3]) == "1x (1x to 3x)" and rows["learned"][6] == "out of range"
+    assert re.fullmatch(r"partial 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", str(rows["sinusoidal"][5]))
+    one = summary(sample(seeds=1), sample(seeds=1).analysis.tasks[0])
+    assert "solves 1.000 (1 seed)" in [row[4] for row in one.rows]
 
 
-def test_results_report_nothing_of_seeds_that_did_not_fit() -> None:
+def test_results_report_nothing_of_seeds_that_did_not_learn_it() -> None:
     table = results(sample())
     names = [column.name for column in table.columns]
     for row in (dict(zip(names, row, strict=True)) for row in table.rows):
         if row["encoding"] == "none" and row["split"] == "ood":
-            assert (row["mean"], row["minimum"], row["n"], row["fitted"], row["of"]) == (None, None, 0, 0, 5)
+            assert (row["mean"], row["minimum"], row["n"], row["learnt"], row["of"]) == (None, None, 0, 0, 5)
 
 
 def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
     comparison = sample(tasks=("k_back(k=3)", "markers"))
     task = comparison.analysis.tasks[0]
-    assert len(pairs(comparison).rows) == sum(len(r.pairs) for t in comparison.analysis.tasks for r in t.ranges)
+    assert len(pairs(comparison).rows) == sum(len(t.pairs) for t in comparison.analysis.tasks)
+    assert {(row[4], row[1]) for row in pairs(comparison).rows} == {  # the headline range alone
+        ("scores", "longer 64"), ("learning", "in distribution 32"),
+    }  # fmt: skip
+    names = [column.name for column in pairs(comparison).columns]
+    for values in (dict(zip(names, row, strict=True)) for row in pairs(comparison).rows):
+        assert values["seeds_better"] and values["seeds_worse"]
+        assert (values["p_welch"] is None) == (values["test"] == "learning")
+        if values["test"] == "scores" and values["task"] != "markers":
+            assert -1 <= values["low"] <= values["difference"] <= values["high"] <= 1
     row = dict(zip((c.name for c in matrix(comparison).columns), matrix(comparison).rows[2], strict=True))
-    assert (row["encoding"], row["reach"], row["past"]) == ("learned", "96", "untrained")
-    assert row["word"] == "partial" and row["memory_mb"] == 48 and row["speed"] == "3, 4, never"
+    assert (row["encoding"], row["limit"], row["past"]) == ("learned", "96", "untrained")
+    assert (row["word"], row["memory_mb"], row["reach"]) == ("partial", 48, "1x")
+    assert row["steps"] == "240 (180 to 300)"
     assert row["norm_ratio"] == pytest.approx(0.1 / 0.23)
     scopes = {(row[0], row[1]) for row in ranks(comparison).rows}
     assert scopes == {("task", "k_back(k=3)"), ("task", "markers"), ("family", "distance")}
-    head = task.ranges[task.headline].ranks
+    head = task.shown.ranks
     assert head is not None
     letters = {row[3]: set(str(row[6])) for row in ranks(comparison).rows if row[1] == "k_back(k=3)"}
     for group in head.groups:

@@ -1,21 +1,24 @@
 """The rules of a fair comparison, on made-up scores."""
 
 import random
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.statistics.analyse import analyse
-from ordinate.statistics.analysis import Alarm, Range, TaskAnalysis
-from ordinate.statistics.observation import Observation
+from ordinate.statistics.analysis import Alarm, Basis, Finding, Outcome, Pair, Range, TaskAnalysis
+from ordinate.statistics.headline import headline
+from ordinate.statistics.observation import Observation, Place
+from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.verdict import Word
 
 CHANCE, N = 1 / 16, 1000
 Scores = dict[str, tuple[float, float | None]]
 
 
-def observed(scores: Scores, seeds: int = 5, noise: float = 0.003, task: str = "recall") -> list[Observation]:
+def observed(scores: Scores, seeds: int = 6, noise: float = 0.003, task: str = "recall") -> list[Observation]:
     """In distribution at 32 and longer at 64, with a little noise by seed."""
     source, found = random.Random(0), []
     for encoding, (inside, outside) in scores.items():
@@ -33,8 +36,18 @@ def only(items: list[Observation], **more: float) -> TaskAnalysis:
     return task
 
 
-def words(r: Range) -> dict[str, str]:
-    return {cell.encoding: cell.word for cell in r.cells}
+def words(r: Range) -> dict[str, dict[Word, int]]:
+    return {cell.encoding: cell.words for cell in r.cells}
+
+
+def pair(task: TaskAnalysis, one: str, two: str, basis: Basis = Basis.SCORES) -> Pair | None:
+    return next((p for p in task.pairs if p.basis is basis and {p.better, p.worse} == {one, two}), None)
+
+
+def changed(items: list[Observation], encoding: str, split: str, seeds: set[int], score: float) -> list[Observation]:
+    return [
+        replace(o, score=score) if (o.encoding, o.split) == (encoding, split) and o.seed in seeds else o for o in items
+    ]
 
 
 TYPICAL: Scores = {
@@ -46,96 +59,126 @@ TYPICAL: Scores = {
 def test_every_word_in_its_place() -> None:
     task = only(observed(TYPICAL, noise=0.0))
     inside, outside = task.ranges
-    assert words(outside) == {
-        "turns": "solves", "half": "partial", "table": "fits", "short": "out of range", "weak": "did not fit (0.63)",
-        "blind": "at chance",
+    assert {encoding: list(own) for encoding, own in words(outside).items()} == {
+        "turns": ["solves"], "half": ["partial"], "table": ["fits"], "short": ["out of range"],
+        "weak": ["did not fit"], "blind": ["at chance"],
     }  # fmt: skip
-    assert words(inside)["half"] == "solves" and words(inside)["weak"] == "did not fit (0.63)"
-    assert task.fits == {
-        "turns": (5, 5),
-        "half": (5, 5),
-        "table": (5, 5),
-        "short": (5, 5),
-        "weak": (0, 5),
-        "blind": (0, 5),
-    }
+    assert inside.cell("half").word is Word.SOLVES and outside.cell("weak").inside == pytest.approx(0.63)
+    assert task.learnt == dict.fromkeys(("turns", "half", "table", "short"), (6, 6)) | {"weak": (0, 6), "blind": (0, 6)}
     assert task.encodings[:3] == ("turns", "half", "table")
-    assert task.verdict[0] == "turns alone solves recall beyond training (longer 64), in all 5 seeds."
-    enough = only(observed(TYPICAL, seeds=10))
-    assert enough.verdict[0] == "Use turns: it alone solves recall beyond training (longer 64), in all 10 seeds."
+    assert task.verdict.finding is Finding.USE and task.verdict.use == ("turns",)
+    assert task.verdict.unseen == pytest.approx(0.393, abs=0.001) and task.verdict.seeds == 6
 
 
-def test_who_did_not_fit_has_no_score_beyond() -> None:
+def test_who_did_not_learn_it_has_no_score_beyond() -> None:
     task = only(observed(TYPICAL))
-    cells = {cell.encoding: cell for cell in task.ranges[1].cells}
-    assert cells["weak"].interval is None and cells["weak"].counted == (False,) * 5
-    assert cells["weak"].scores[0] is not None  # kept, for whoever looks for it; never counted
-    told = {p.remark for p in task.ranges[1].pairs if "weak" in (p.better, p.worse)}
-    assert told == {"no seed where both have a score to report"}
+    cell = task.shown.cell("weak")
+    assert cell.interval is None and cell.counted == (False,) * 6
+    assert cell.scores[0] is not None  # kept, for whoever looks for it; never counted
+    assert not [p for p in task.pairs if p.basis is Basis.SCORES and "weak" in (p.better, p.worse)]
+    learning = pair(task, "turns", "weak", Basis.LEARNING)
+    assert learning is not None and learning.claim and learning.means == (1, 0) and learning.p_welch is None
 
 
 def test_seeds_that_disagree_are_counted() -> None:
-    items = observed({"a": (1.0, 1.0), "b": (1.0, 1.0)})
-    items = [replace(o, score=0.06) if (o.encoding, o.split) == ("b", "ood") and o.seed > 3 else o for o in items]
-    task = only(items)
-    assert words(task.ranges[1])["b"] == "mixed: 3 solve, 2 fit"
-    assert task.verdict[0] == "a alone solves recall beyond training (longer 64), in all 5 seeds."
+    task = only(changed(observed({"a": (1.0, 1.0), "b": (1.0, 1.0)}), "b", "ood", {4, 5, 6}, 0.06))
+    assert task.shown.cell("b").words == {Word.SOLVES: 3, Word.FITS: 3} and task.shown.cell("b").word is None
 
 
-def test_only_seeds_where_both_fitted_are_compared() -> None:
-    items = observed({"a": (1.0, 0.9), "b": (1.0, 0.5)}, seeds=8)
-    items = [replace(o, score=0.5) if (o.encoding, o.split) == ("b", "id") and o.seed < 3 else o for o in items]
-    task = only(items)
-    (pair,) = task.ranges[1].pairs
-    assert pair.seeds == 6 and pair.claim and pair.better == "a"
-    (fit,) = task.fit_pairs
-    assert fit.seeds == 8 and fit.difference is not None and fit.difference.mean == 0.25 and not fit.claim
+def test_only_seeds_that_learnt_the_task_are_compared() -> None:
+    task = only(changed(observed({"a": (1.0, 0.9), "b": (1.0, 0.5)}, 8), "b", "id", {1, 2}, 0.5))
+    scores, learning = pair(task, "a", "b"), pair(task, "a", "b", Basis.LEARNING)
+    assert scores is not None and scores.seeds == (8, 6) and scores.claim and scores.better == "a"
+    assert learning is not None and learning.seeds == (8, 8) and learning.means == (1.0, 0.75) and not learning.claim
+
+
+def test_only_the_headline_range_is_tested() -> None:
+    more = [replace(o, length=128) for o in observed({"a": (1, 0.9), "b": (1, 0.3)}) if o.split == "ood"]
+    task = only([*observed({"a": (1, 0.9), "b": (1, 0.9)}), *more])
+    assert task.shown.length == 64
+    assert [(p.basis, p.outcome) for p in task.pairs] == [
+        (Basis.LEARNING, Outcome.SAME), (Basis.SCORES, Outcome.OPEN),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ([("id", 32), ("ood", 40), ("ood", 64), ("ood", 128)], ("ood", 64)),
+        ([("id", 16), ("id", 32), ("ood", 40), ("ood", 96), ("ood", 128)], ("ood", 96)),
+        ([("id", 32), ("ood", 40), ("ood", 48), ("shift", 32)], ("ood", 48)),
+        ([("id", 32), ("shift", 32)], ("shift", 32)),
+        ([("id", 16), ("id", 32)], ("id", 32)),
+        ([("ood", 40), ("ood", 64)], ("ood", 40)),
+    ],
+)
+def test_the_headline_is_twice_the_trained_length(places: list[Place], expected: Place) -> None:
+    assert headline(places) == headline(places[::-1]) == expected
 
 
 def test_a_claim_needs_enough_seeds() -> None:
-    """Six for two encodings; with five, nothing can be claimed, however large the difference."""
-    scores: Scores = {"a": (1.0, 0.99), "b": (1.0, 0.3)}
+    """Six for six encodings; with five, nothing can be claimed, however large the difference."""
+    scores: Scores = {name: (1.0, 0.9 - 0.1 * index) for index, name in enumerate("abcdef")}
     for seeds in (5, 6):
-        task = only(observed(scores, seeds))
-        (pair,) = task.ranges[1].pairs
-        assert pair.claim is (seeds == 6) and task.seeds_needed == 6
-        assert (pair.remark == "not enough seeds for a claim (5 of 6)") is (seeds == 5)
+        analysis = analyse(observed(scores, seeds))
+        (task,) = analysis.tasks
+        assert analysis.seeds_needed == 6 and analysis.pairs == 15
+        outcomes = {p.outcome for p in task.pairs if p.basis is Basis.SCORES}
+        assert outcomes == ({Outcome.CLAIM} if seeds == 6 else {Outcome.FEW_SEEDS})
         assert any(alarm.kind == "seeds" for alarm in task.alarms) is (seeds == 5)
-    assert "--seeds 6" in " ".join(only(observed(scores, 5)).verdict)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=6), st.integers(0, 100))
-def test_five_seeds_never_give_a_claim(levels: list[tuple[float, float]], salt: int) -> None:
+def test_one_family_over_all_tasks() -> None:
+    """Two tasks of five pairs' worth: each alone could be claimed with five seeds, both together need six."""
+    scores: Scores = {name: (1.0, 0.9 - 0.1 * index) for index, name in enumerate("abcd")}
+    one, two = observed(scores, 5, task="one"), observed(scores, 5, task="two")
+    assert all(p.claim for p in only(one).pairs if p.basis is Basis.SCORES)
+    both = analyse([*one, *two])
+    assert both.pairs == 12 and both.seeds_needed == 6
+    assert not any(p.claim for task in both.tasks for p in task.pairs)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=5, max_size=6), st.integers(0, 100))
+def test_five_seeds_never_give_a_claim_about_five_encodings(levels: list[tuple[float, float]], salt: int) -> None:
     source = random.Random(salt)
-    items = observed({f"e{i}": level for i, level in enumerate(levels)}, 5, source.uniform(0, 0.2))
-    task = only(items)
-    pairs = [*task.fit_pairs, *(pair for r in task.ranges for pair in r.pairs)]
-    assert len(pairs) == 3 * len(levels) * (len(levels) - 1) // 2
-    assert not any(pair.claim for pair in pairs)
+    task = only(observed({f"e{i}": level for i, level in enumerate(levels)}, 5, source.uniform(0, 0.2)))
+    full = [p for p in task.pairs if p.basis is Basis.SCORES and min(p.seeds) == 5]
+    if len(full) == len(levels) * (len(levels) - 1) // 2:
+        assert not any(p.claim for p in full)
 
 
-def test_equal_encodings_are_alike() -> None:
-    task = only(observed({"a": (1.0, 0.9), "b": (1.0, 0.9)}, seeds=8))
-    (pair,) = task.ranges[1].pairs
-    assert not pair.claim and pair.remark == "no difference that matters (within 0.02)"
-    items = [replace(o, score=1.0) if o.split == "id" else o for o in observed({"a": (1, 0.8), "b": (1, 0.8)}, 8, 0.05)]
-    (pair,) = only(items).ranges[1].pairs
-    assert not pair.claim and pair.remark == "no evidence of a difference"
+def test_both_tests_have_to_agree() -> None:
+    """One seed far off makes Welch's test unsure where the permutation test is not."""
+    items = changed(observed({"a": (1, 0.9), "b": (1, 0.6)}, 6, 0.002), "a", "ood", {1}, 0.61)
+    found = pair(only(items), "a", "b")
+    assert found is not None and found.p_welch is not None
+    assert found.claim == (max(found.corrected, found.corrected_welch or 0) < 0.05)
+    same = pair(only(observed({"a": (1, 0.9), "b": (1, 0.6)}, 6, 0.0)), "a", "b")
+    assert same is not None and same.claim and same.p_welch == 0.0  # no spread at all: Welch's limit
+    assert same.difference.low == same.difference.high == pytest.approx(0.3)
+
+
+def test_equal_encodings_are_not_told_apart_and_alike_from_thirty_seeds_on() -> None:
+    for seeds, outcome in ((8, Outcome.OPEN), (20, Outcome.OPEN), (30, Outcome.ALIKE)):
+        found = pair(only(observed({"a": (1.0, 0.9), "b": (1.0, 0.9)}, seeds)), "a", "b")
+        assert found is not None and found.outcome is outcome
+    flat = pair(only(observed({"a": (1.0, 0.9), "b": (1.0, 0.9)}, 30, 0.0)), "a", "b")
+    assert flat is not None and flat.outcome is Outcome.OPEN  # an interval of no width
 
 
 def test_nothing_inside_the_band_of_the_floor_wins() -> None:
     """A difference of one point at chance is significant over seeds, and still no win."""
     task = only(observed({"a": (1.0, 0.070), "b": (1.0, 0.060)}, seeds=8, noise=0.0))
-    (pair,) = task.ranges[1].pairs
-    assert pair.corrected is not None and pair.corrected < 0.05
-    assert not pair.claim and pair.remark == "both at the floor"
-    ranks = task.ranges[1].ranks
+    found = pair(task, "a", "b")
+    assert found is not None and found.corrected < 0.05
+    assert not found.claim and found.outcome is Outcome.FLOOR
+    ranks = task.shown.ranks
     assert ranks is not None and ranks.average == {"a": 1.5, "b": 1.5}
 
 
 def test_who_has_nothing_to_report_shares_the_last_rank() -> None:
-    ranks = only(observed(TYPICAL, noise=0.0)).ranges[1].ranks
+    ranks = only(observed(TYPICAL, noise=0.0)).shown.ranks
     assert ranks is not None
     assert ranks.average == {"turns": 1, "half": 2, "table": 3, "short": 5, "weak": 5, "blind": 5}
     assert ranks.reciprocal["half"] == 0.5
@@ -144,43 +187,115 @@ def test_who_has_nothing_to_report_shares_the_last_rank() -> None:
 def test_a_loss_has_no_gate_and_no_words() -> None:
     items = [
         replace(o, bar=None, direction="lower", score=None if o.score is None else 2 - o.score)
-        for o in observed({"a": (0.5, 0.4), "b": (0.3, 0.1)}, seeds=6)
+        for o in observed({"a": (0.5, 0.4), "b": (0.3, 0.1)})
     ]
     task = only(items)
-    assert task.fits == {} and task.fit_pairs == () and set(words(task.ranges[0]).values()) == {""}
-    (pair,) = task.ranges[1].pairs
-    assert pair.better == "a" and pair.claim and pair.difference is not None and pair.difference.mean < 0
-    assert "Use a: it has the best score" in task.verdict[0]
-    assert task.encodings[0] == "a"
+    assert task.learnt == {} and task.reach == {} and words(task.ranges[0]) == {"a": {}, "b": {}}
+    (found,) = task.pairs
+    assert found.better == "a" and found.claim and found.difference.mean < 0
+    assert task.verdict.use == ("a",) and task.encodings[0] == "a"
 
 
 def test_a_diverged_run_is_told_and_not_counted() -> None:
     items = [replace(o, score=None, diverged=True) if o.seed == 2 else o for o in observed({"a": (1, 1), "b": (1, 1)})]
     task = only(items)
-    assert words(task.ranges[1])["a"] == "mixed: 4 solve, 1 diverged"
-    assert Alarm("diverged", "training diverged: a (seed 2), b (seed 2)") in task.alarms
-    assert task.fits["a"] == (4, 5)
+    assert task.shown.cell("a").words == {Word.SOLVES: 5, Word.DIVERGED: 1}
+    assert Alarm("diverged", {"runs": [["a", 2], ["b", 2]]}) in task.alarms
+    assert task.learnt["a"] == (5, 6)
 
 
 def test_nobody_learnt_it() -> None:
     task = only(observed({"a": (0.6, 0.5), "b": (0.4, 0.3)}))
-    assert task.verdict[0].startswith("No encoding learnt recall with this budget (a comes closest, 0.")
-    assert "nothing can be said about longer sequences" in task.verdict[0]
+    assert task.verdict.finding is Finding.NOT_LEARNT and task.verdict.use == ()
 
 
-def test_one_of_several_that_solve_is_not_singled_out() -> None:
-    task = only(observed({"a": (1.0, 1.0), "b": (1.0, 0.99), "c": (1.0, 0.1)}, seeds=8))
-    assert task.verdict[0] == "Use a or b: a and b both solve recall beyond training (longer 64), in all 8 seeds."
+class TestUse:
+    """Who is above all others."""
+
+    def use(self, scores: Scores, seeds: int = 8) -> tuple[str, ...]:
+        return only(observed(scores, seeds)).verdict.use
+
+    def test_one(self) -> None:
+        assert self.use({"a": (1, 0.9), "b": (1, 0.5), "c": (1, 0.2)}) == ("a",)
+
+    def test_two_that_are_not_told_apart(self) -> None:
+        assert self.use({"a": (1, 0.9), "b": (1, 0.9), "c": (1, 0.2)}) in (("a", "b"), ("b", "a"))
+
+    def test_by_learning_alone(self) -> None:
+        assert self.use({"a": (1, 0.9), "b": (0.5, 0.5), "c": (0.4, 0.2)}) == ("a",)
+
+    def test_above_those_that_cannot_go_there(self) -> None:
+        assert self.use({"a": (1, 0.9), "b": (1, None), "c": (1, 0.2)}) == ("a",)
+        assert self.use({"a": (1, CHANCE), "b": (1, None)}) == ()
+
+    def test_all_alike_is_no_advice(self) -> None:
+        assert self.use({"a": (1, 0.9), "b": (1, 0.9)}) == ()
+
+    def test_a_chain_without_a_top(self) -> None:
+        """b is told apart from neither: a is not above all others, nor are a and b above all and alike."""
+        items = observed({"a": (1, 0.9), "b": (1, 0.8), "c": (1, 0.7)}, 8, 0.002)
+        items = changed(changed(items, "b", "ood", {1, 2, 3, 4}, 0.95), "b", "ood", {5, 6, 7, 8}, 0.66)
+        task = only(items)
+        assert pair(task, "a", "c").claim and task.verdict.use == ()  # type: ignore[union-attr]
+
+    def test_no_use_without_a_test(self) -> None:
+        """Alone in solving it everywhere, and still not shown to be better than one that nearly does."""
+        task = only(changed(observed({"a": (1, 1), "b": (1, 1)}, 8, 0.0), "b", "ood", {1}, 0.9))
+        assert task.verdict.finding is Finding.OPEN
+
+    def test_better_scores_do_not_make_up_for_learning_less_often(self) -> None:
+        items = observed({"a": (1, 0.9), "b": (1, 0.5)}, 20)
+        task = only(changed(items, "a", "id", set(range(1, 15)), 0.5))
+        assert pair(task, "a", "b").claim and pair(task, "a", "b", Basis.LEARNING).claim  # type: ignore[union-attr]
+        assert task.verdict.use == ()
+
+
+def lengths(scores: dict[int, float | None], seed: int = 1, encoding: str = "a") -> list[Observation]:
+    return [
+        Observation("recall", encoding, seed, "id" if n <= 32 else "ood", n, score, CHANCE, CHANCE, N)
+        for n, score in scores.items()
+    ]
+
+
+def test_reach_is_up_to_where_every_tested_length_is_at_the_bar() -> None:
+    items = [
+        *lengths({32: 1.0, 40: 1.0, 64: 0.96, 128: 0.97}, 1), *lengths({32: 1.0, 40: 0.96, 64: 0.9, 128: 1.0}, 2),
+        *lengths({32: 0.95, 40: 0.5, 64: 0.1, 128: 0.1}, 3), *lengths({32: 0.94, 40: 1.0, 64: 1.0, 128: 1.0}, 4),
+        *lengths({32: 1.0, 40: 1.0, 64: None, 128: None}, 5),
+    ]  # fmt: skip
+    found = only(items).reach["a"]
+    assert found == Reach((4.0, 1.25, 1.0, None, 1.25), 4.0)
+    assert (found.low, found.median, found.high) == (1.0, 1.25, 4.0)
+    nothing = Reach((None, None), 4.0)
+    assert (nothing.low, nothing.median, nothing.high) == (None, None, None)
+
+
+def test_steps_to_learn() -> None:
+    found = Steps((300, None, 100, 200), 1000)
+    assert (found.low, found.median, found.high) == (100, 200, None)
+    assert Steps((None, None, 100), 1000).median is None
+    (task,) = analyse(observed({"a": (1, 1), "b": (1, 1)}), steps={"recall": {"a": found}}).tasks
+    assert task.steps == {"a": found}
+
+
+def test_intervals_stay_within_the_bounds_of_a_score() -> None:
+    items = changed(observed({"a": (1, 0.9), "b": (1, 0.1)}, 4, 0.0), "a", "ood", {1}, 0.0)
+    items = changed(items, "b", "ood", {1}, 1.0)
+    task = only(items)
+    for cell in task.shown.cells:
+        assert cell.interval is not None and cell.interval.low == 0.0 and cell.interval.high == 1.0
+    found = pair(task, "a", "b")
+    assert found is not None and (found.difference.low or -2) >= -1 and (found.difference.high or 2) <= 1
 
 
 def test_looks_lower_alpha() -> None:
-    items = observed({"a": (1.0, 0.99), "b": (1.0, 0.3)}, 6)
-    assert only(items).ranges[1].pairs[0].claim
-    later = only(items, alpha=0.05 / 3)
-    assert not later.ranges[1].pairs[0].claim and later.seeds_needed == 7
+    items = observed({"a": (1.0, 0.99), "b": (1.0, 0.3)}, 4)
+    assert pair(only(items), "a", "b").claim  # type: ignore[union-attr]
+    later = analyse(items, alpha=0.05 / 3)
+    assert not pair(later.tasks[0], "a", "b").claim and later.seeds_needed == 5  # type: ignore[union-attr]
 
 
-def test_ranks_by_family_are_over_tasks() -> None:
+def test_ranks_by_family_are_over_tasks_that_somebody_learnt() -> None:
     items = [
         *observed({"a": (1, 0.9), "b": (1, 0.5)}, task="one"), *observed({"a": (1, 0.9), "b": (1, 0.5)}, task="two"),
         *(replace(o, family="copying") for o in observed({"a": (1, 0.2), "b": (1, 0.9)}, task="three")),
@@ -190,6 +305,8 @@ def test_ranks_by_family_are_over_tasks() -> None:
     assert families["distance"].average == {"a": 1, "b": 2} and families["distance"].blocks == 2
     assert families["all tasks"].average == pytest.approx({"a": 4 / 3, "b": 5 / 3})
     assert families["all tasks"].reciprocal["a"] == pytest.approx((1 + 1 + 0.5) / 3)
+    nobody = observed({"a": (0.5, 0.2), "b": (0.6, 0.9)}, task="four")
+    assert analyse([*items, *nobody]).families == families
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
@@ -201,11 +318,42 @@ def test_the_order_of_rows_does_not_matter() -> None:
     assert one.verdict == two.verdict and one.encodings == two.encodings
 
 
+def test_an_encoding_without_a_result_stays_in_the_table_and_needs_seeds() -> None:
+    analysis = analyse(observed({"a": (1, 0.99), "b": (1, 0.3)}), planned={"recall": ["a", "b", "c"]})
+    (task,) = analysis.tasks
+    assert task.shown.cell("c").seeds == () and task.learnt["c"] == (0, 0) and task.reach["c"].seeds == ()
+    assert analysis.pairs == 3 and analysis.seeds_needed == 5
+    assert {frozenset((p.better, p.worse)) for p in task.pairs} == {frozenset("ab")}  # no row for what has no seeds
+    assert task.shown.ranks is not None and task.shown.ranks.average == {"a": 1, "b": 2}
+    assert task.verdict.use == ()  # nothing is known about c
+
+
+def test_a_seed_without_a_score_in_distribution_has_no_word_and_counts_nowhere_else() -> None:
+    items = [o for o in observed({"a": (1, 1), "b": (1, 0.7)}) if (o.encoding, o.split) != ("b", "id")]
+    task = only(items)
+    assert task.shown.cell("b").words == {} and task.ranges[0].cell("b").seeds == ()
+    assert task.shown.cell("b").interval is None
+
+
+def test_rows_without_any_in_distribution_have_no_gate() -> None:
+    task = only([o for o in observed({"a": (1, 0.9), "b": (1, 0.2)}) if o.split == "ood"])
+    assert task.trained is None and task.reach == {} and {p.basis for p in task.pairs} == {Basis.SCORES}
+    assert task.verdict.use == ("a",)
+
+
+def test_everything_is_plain_data() -> None:
+    content = asdict(analyse(observed(TYPICAL)))
+    assert content["rules"] == "2" and content["tasks"][0]["verdict"]["finding"] == "use"
+
+
 class TestAlarms:
     """Each on data made for it, and on no other."""
 
     def kinds(self, items: list[Observation]) -> set[str]:
         return {alarm.kind for alarm in only(items).alarms} - {"seeds", "gate"}
+
+    def facts(self, items: list[Observation], kind: str) -> list[dict[str, object]]:
+        return [alarm.facts for alarm in only(items).alarms if alarm.kind == kind]
 
     def test_none(self) -> None:
         assert self.kinds(observed(TYPICAL)) == set()
@@ -214,102 +362,34 @@ class TestAlarms:
         assert self.kinds(observed({"a": (0.06, 0.06), "b": (0.07, 0.06)})) == {"floor"}
         zero = [replace(o, score=0.0, floor=0.0, chance=0.0) for o in observed({"a": (0, 0), "b": (0, 0)})]
         assert self.kinds(zero) == {"floor"}
+        assert self.facts(observed({"a": (1, CHANCE), "b": (1, CHANCE)}), "floor") == [
+            {"split": "ood", "length": 64, "floor": CHANCE}
+        ]
 
     def test_ceiling(self) -> None:
         """All within noise of one value below the top: the data are at fault."""
         assert self.kinds(observed({"a": (0.894, 0.9), "b": (0.899, 0.9), "c": (0.896, 0.9)})) == {"ceiling"}
         assert self.kinds(observed({"a": (0.999, 0.5), "b": (1.0, 0.9)})) == set()
+        top = [replace(o, sequences=40) for o in observed({"a": (1, 1), "b": (1, 1), "c": (0.92, 0.9)}, 6, 0.0)]
+        assert "ceiling" not in self.kinds(top)
 
     def test_gate(self) -> None:
-        (alarm,) = [a for a in only(observed({"a": (1, 1), "b": (0.6, 0.5)}, 6)).alarms if a.kind == "gate"]
-        assert "b 0 of 6" in alarm.text and "a " not in alarm.text.partition(":")[2].partition(";")[0]
+        assert self.facts(observed({"a": (1, 1), "b": (0.6, 0.5)}), "gate") == [{"learnt": {"b": [0, 6]}}]
 
     def test_seeds(self) -> None:
-        items = [o for o in observed({"a": (1, 1), "b": (1, 0.4)}, 6) if (o.encoding, o.seed) != ("b", 6)]
-        texts = [a.text for a in only(items).alarms if a.kind == "seeds"]
-        assert texts == ["unequal seeds (b 5 of 6): pairs are compared on those that both have"]
+        items = [o for o in observed({"a": (1, 1), "b": (1, 0.4)}) if (o.encoding, o.seed) != ("b", 6)]
+        assert self.facts(items, "unequal") == [{"seeds": 6, "fewer": {"b": 5}}]
+        assert self.facts(observed({"a": (1, 1), "b": (1, 0.4)}, 3), "seeds") == [{"seeds": 3, "needed": 4, "pairs": 1}]
 
     def test_other_problems(self) -> None:
-        items = [replace(o, hash=o.encoding) for o in observed({"a": (1, 1), "b": (1, 0.4)}, 6)]
-        assert self.kinds(items) == {"sets"}
+        items = [replace(o, hash=o.encoding) for o in observed({"a": (1, 1), "b": (1, 0.4)})]
+        assert self.facts(items, "sets") == [{"ranges": [["id", 32], ["ood", 64]]}]
 
     def test_overlap(self) -> None:
-        items = [replace(o, seen=0.3 * (o.split == "id")) for o in observed({"a": (1, 1), "b": (1, 0.4)}, 6)]
-        (alarm,) = [a for a in only(items).alarms if a.kind == "overlap"]
-        assert "30% of id 32" in alarm.text and "ood" not in alarm.text
+        items = [replace(o, seen=0.3 * (o.split == "id")) for o in observed({"a": (1, 1), "b": (1, 0.4)})]
+        assert self.facts(items, "overlap") == [{"ranges": [["id", 32, 0.3]]}]
 
-    def test_those_of_the_study_are_kept(self) -> None:
-        edge = Alarm("grid edge", "a: the best learning rate (0.1) is the largest that was tried")
-        (task,) = analyse(observed({"a": (1, 1), "b": (1, 0.4)}, 6), alarms={"recall": [edge]}).tasks
-        assert edge in task.alarms
-
-
-# Sentences that must not be false.
-
-
-def changed(items: list[Observation], encoding: str, split: str, seeds: set[int], score: float) -> list[Observation]:
-    return [
-        replace(o, score=score) if (o.encoding, o.split) == (encoding, split) and o.seed in seeds else o for o in items
-    ]
-
-
-def test_the_furthest_has_the_best_mean_not_the_most_seeds() -> None:
-    items = changed(observed({"a": (1, CHANCE), "b": (1, 0.94)}, 8, 0.0), "b", "id", {1}, 0.8)
-    task = only(items)
-    assert task.verdict[0] == (
-        "No encoding solves recall beyond training in every seed; b goes furthest (0.940, longer 64, in the 7 of 8 "
-        "seeds that learnt the task)."
-    )
-    assert task.encodings[0] == "b"
-
-
-def test_no_use_without_a_test() -> None:
-    """Alone in solving it everywhere, and still not shown to be better than one that nearly does."""
-    items = changed(observed({"a": (1, 1), "b": (1, 1)}, 8, 0.0), "b", "ood", {1}, 0.9)
-    task = only(items)
-    assert task.verdict[0].startswith("a alone solves recall") and task.verdict[0].endswith(
-        "not shown to be better than b."
-    )
-    assert not any(line.startswith("Use") for line in task.verdict)
-
-
-def test_an_encoding_without_a_result_stays_in_the_table_and_in_the_correction() -> None:
-    items = observed({"a": (1, 0.99), "b": (1, 0.3)}, 6)
-    (task,) = analyse(items, planned={"recall": ["a", "b", "c"]}).tasks
-    assert words(task.ranges[1])["c"] == "no result" and task.fits["c"] == (0, 0)
-    assert len(task.ranges[1].pairs) == 3 and task.seeds_needed == 7
-    assert not any(pair.claim for pair in task.ranges[1].pairs)
-    assert task.ranges[1].ranks is not None and task.ranges[1].ranks.average == {"a": 1, "b": 2}
-
-
-def test_unequal_seeds_count_as_what_is_common() -> None:
-    items = [o for o in observed({"a": (1, 1), "b": (1, 0.4)}, 8) if o.encoding != "a" or o.seed <= 4]
-    task = only(items)
-    assert "in all 4 seeds" in task.verdict[0] and "4 of the 6 that 2 encodings need" in task.verdict[-1]
-
-
-def test_a_seed_without_a_score_in_distribution_is_not_gated() -> None:
-    items = [o for o in observed({"a": (1, 1), "b": (1, 0.7)}) if (o.encoding, o.split) != ("b", "id")]
-    task = only(items)
-    assert words(task.ranges[1])["b"] == "not scored in distribution" and words(task.ranges[0])["b"] == "no result"
-    assert "0.70" not in " ".join(task.verdict)
-
-
-def test_alike_is_said() -> None:
-    task = only(observed({"a": (1.0, 0.9), "b": (1.0, 0.9)}, seeds=8))
-    assert "No difference above 0.02 (longer 64)" in task.verdict[-1]
-
-
-def test_all_diverged() -> None:
-    items = [replace(o, score=None, diverged=True) for o in observed({"a": (1, 1), "b": (1, 1)})]
-    assert "(every run diverged, bar 0.95)" in only(items).verdict[0]
-
-
-def test_a_floor_beyond_training_does_not_say_that_nothing_was_learnt() -> None:
-    (alarm,) = [a for a in only(observed({"a": (1, CHANCE), "b": (1, CHANCE)}, 6)).alarms if a.kind == "floor"]
-    assert "longer 64" in alarm.text and "nothing was learnt" not in alarm.text
-
-
-def test_no_ceiling_where_somebody_is_at_the_top() -> None:
-    items = [replace(o, sequences=40) for o in observed({"a": (1, 1), "b": (1, 1), "c": (0.92, 0.9)}, 6, 0.0)]
-    assert "ceiling" not in {alarm.kind for alarm in only(items).alarms}
+    def test_those_of_the_study_come_first(self) -> None:
+        edge = Alarm("grid edge", {"encoding": "a", "rate": 0.1, "side": "largest"})
+        (task,) = analyse(observed({"a": (1, 1), "b": (0.4, 0.4)}), alarms={"recall": [edge]}).tasks
+        assert task.alarms[0] == edge and len(task.alarms) > 1

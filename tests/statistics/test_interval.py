@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.interval import bca, interval, student, student_quantile
+from ordinate.statistics.interval import bca, interval, student
+from ordinate.statistics.student import quantile, tails
 
 Method = Callable[[np.ndarray, float], tuple[float, float]]
 numbers = st.floats(-100, 100).map(lambda number: round(number, 6))
@@ -19,18 +20,18 @@ numbers = st.floats(-100, 100).map(lambda number: round(number, 6))
 @pytest.mark.parametrize("probability", [0.001, 0.3, 0.5, 0.9, 0.975, 0.99167, 0.99999])
 def test_student_quantile_is_scipys(probability: float, freedom: int) -> None:
     expected = stats.t.ppf(probability, freedom)
-    assert student_quantile(probability, freedom) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert quantile(probability, freedom) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_student_quantile_has_closed_forms() -> None:
-    assert student_quantile(0.75, 1) == pytest.approx(1.0)  # Cauchy: tan(π / 4)
-    assert student_quantile(0.9, 2) == pytest.approx(0.8 / np.sqrt(2 * 0.9 * 0.1))
+    assert quantile(0.75, 1) == pytest.approx(1.0)  # Cauchy: tan(π / 4)
+    assert quantile(0.9, 2) == pytest.approx(0.8 / np.sqrt(2 * 0.9 * 0.1))
 
 
 @pytest.mark.parametrize(("probability", "freedom"), [(0.0, 4), (1.0, 4), (0.9, 0)])
 def test_student_quantile_refuses_the_impossible(probability: float, freedom: int) -> None:
     with pytest.raises(InputError, match="probability between 0 and 1"):
-        student_quantile(probability, freedom)
+        quantile(probability, freedom)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10, 19])
@@ -72,7 +73,6 @@ def test_the_method_changes_at_twenty() -> None:
 def test_one_value_has_no_interval() -> None:
     found = interval([0.7])
     assert (found.mean, found.low, found.high, found.n) == (0.7, None, None, 1)
-    assert not found.off_zero
 
 
 @pytest.mark.parametrize("n", [2, 5, 19, 20, 40])
@@ -80,7 +80,6 @@ def test_one_value_has_no_interval() -> None:
 def test_constant_values_have_an_interval_of_width_zero(n: int, value: float) -> None:
     found = interval([value] * n)
     assert found.mean == found.low == found.high == found.minimum == found.maximum == value
-    assert found.off_zero == (value != 0)
 
 
 @pytest.mark.parametrize("odd_one", [1e-300, 1.0, 1e9])
@@ -113,9 +112,18 @@ def test_a_higher_level_is_wider(values: list[float]) -> None:
     assert len(edges) == 4 and edges == sorted(edges)
 
 
-def test_off_zero_is_about_the_interval_not_the_mean() -> None:
-    assert interval([0.1, 0.11, 0.12]).off_zero and interval([-0.1, -0.11, -0.12]).off_zero
-    assert not interval([0.0, 0.0, 0.3]).off_zero
+def test_an_interval_stays_where_scores_can_lie() -> None:
+    for values in ([0.0, 0.9, 1.0, 1.0], [0.0, 0.1, 0.0, 0.0], [*[0.0] * 19, 1.0, *[1.0] * 9]):
+        free, cut = interval(values), interval(values, bounds=(0.0, 1.0))
+        assert free.low is not None and cut.low is not None and free.high is not None and cut.high is not None
+        assert (cut.low, cut.high) == (max(free.low, 0.0), min(free.high, 1.0)) and cut.mean == free.mean
+    assert interval([0.0, 0.9, 1.0, 1.0]).high > 1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("freedom", [0.7, 1, 1.5, 4.99, 10, 123.4, 5000.5])
+@pytest.mark.parametrize("t", [0.0, 0.01, 0.5, 2.2, 10, 100])
+def test_tails_are_scipys_for_any_degrees_of_freedom(t: float, freedom: float) -> None:
+    assert tails(t, freedom) == pytest.approx(2 * stats.t.sf(t, freedom), rel=1e-10, abs=1e-300)
 
 
 @pytest.mark.parametrize(

@@ -8,49 +8,41 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.interval import Interval, interval
 from ordinate.statistics.looks import LOOKS, MARGIN, MOST, Looks, no_difference, plan
-from ordinate.statistics.pairs import holm, seeds_needed, sign_flip
+from ordinate.statistics.pairs import holm, seeds_needed
+from ordinate.statistics.permutation import least_p, permutations
+from ordinate.statistics.welch import Difference, difference, welches
 
 
-@pytest.mark.parametrize(("encodings", "sizes"), [(2, (7, 13, 20)), (4, (10, 15, 20)), (6, (11, 15, 20))])
-def test_a_plan(encodings: int, sizes: tuple[int, ...]) -> None:
-    assert plan(encodings) == Looks(sizes, 0.05 / 3)
+@pytest.mark.parametrize(("pairs", "sizes"), [(1, (5, 12, 20)), (15, (7, 13, 20)), (75, (8, 14, 20))])
+def test_a_plan(pairs: int, sizes: tuple[int, ...]) -> None:
+    assert plan(pairs) == Looks(sizes, 0.05 / 3)
 
 
 @settings(deadline=None)
-@given(encodings=st.integers(2, 229), alpha=st.sampled_from([0.05, 0.1, 0.2]))
-def test_every_look_of_a_plan_can_give_a_claim(encodings: int, alpha: float) -> None:
-    found = plan(encodings, alpha)
-    assert 1 <= len(found.sizes) <= LOOKS and found.sizes[-1] == MOST
-    assert list(found.sizes) == sorted(set(found.sizes))
-    assert found.alpha * len(found.sizes) == pytest.approx(alpha)
-    assert found.sizes[0] >= seeds_needed(encodings, found.alpha)
+@given(pairs=st.integers(1, 10**9), alpha=st.sampled_from([0.05, 0.1, 0.2]))
+def test_every_look_of_a_plan_can_give_a_claim(pairs: int, alpha: float) -> None:
+    looks = plan(pairs, alpha)
+    assert 1 <= len(looks.sizes) <= LOOKS and looks.sizes[-1] == MOST
+    assert list(looks.sizes) == sorted(set(looks.sizes))
+    assert looks.alpha * len(looks.sizes) == pytest.approx(alpha)
+    assert looks.sizes[0] >= seeds_needed(pairs, looks.alpha)
 
 
-def test_many_encodings_have_fewer_looks() -> None:
-    assert [len(plan(encodings).sizes) for encodings in (60, 100, 200)] == [3, 2, 1]
-
-
-def test_too_many_encodings_are_refused_with_how_many_are_possible() -> None:
-    with pytest.raises(InputError, match=r"230 encodings .* at most 229"):
-        plan(230)
-    with pytest.raises(InputError, match="not even 2"):
-        plan(4, alpha=1e-9)
-    with pytest.raises(InputError, match="at least 2 encodings"):
-        plan(1)
+def test_too_many_pairs_are_refused() -> None:
+    with pytest.raises(InputError, match="cannot be told apart with 20 seeds"):
+        plan(10**10)
+    with pytest.raises(InputError, match="at least one pair"):
+        plan(0)
 
 
 def claims(scores: np.ndarray, alpha: float) -> set[tuple[int, int]]:
-    """Pairs of columns that are told apart: corrected p below alpha and the paired interval off zero."""
+    """Pairs of columns that are told apart."""
     pairs = list(combinations(range(scores.shape[1]), 2))
-    differences = [scores[:, one] - scores[:, other] for one, other in pairs]
-    corrected = holm([sign_flip(difference) for difference in differences])
-    return {
-        pair
-        for pair, p, difference in zip(pairs, corrected, differences, strict=True)
-        if p < alpha and interval(difference, level=1 - alpha).off_zero
-    }
+    samples = [(scores[:, one], scores[:, other]) for one, other in pairs]
+    least = [least_p(len(scores), len(scores))] * len(pairs)
+    first, second = holm(permutations(samples), least, alpha), holm(welches(samples), least, alpha)
+    return {pair for pair, p, w in zip(pairs, first, second, strict=True) if max(p, w) < alpha}
 
 
 def settled(scores: np.ndarray, looks: Looks) -> set[tuple[int, int]]:
@@ -58,47 +50,25 @@ def settled(scores: np.ndarray, looks: Looks) -> set[tuple[int, int]]:
     return set().union(*(claims(scores[:size], looks.alpha) for size in looks.sizes))
 
 
-def same_accuracies(source: np.random.Generator, encodings: int) -> np.ndarray:
+def test_looking_thrice_makes_false_claims_in_less_than_one_of_twenty() -> None:
     """Seeds that are easy or hard for all, and a skewed rest."""
-    return 0.3 * source.random((MOST, 1)) + 0.7 * source.beta(4, 1, size=(MOST, encodings))
-
-
-@pytest.mark.parametrize(("encodings", "repeats"), [(4, 700), (6, 300)])
-def test_looking_thrice_makes_false_claims_in_less_than_one_of_twenty(encodings: int, repeats: int) -> None:
-    source = np.random.default_rng(encodings)
-    looks = plan(encodings)
-    wrong = sum(bool(settled(same_accuracies(source, encodings), looks)) for _ in range(repeats))
-    assert wrong / repeats <= 0.05
-
-
-def test_without_corrections_the_first_look_alone_would_mislead() -> None:
-    """The same data, each pair tested at 0.05 as if it were the only one."""
-    source = np.random.default_rng(4)
-    wrong = 0
+    source, looks, wrong = np.random.default_rng(4), Looks((6, 7, 8), 0.05 / 3), 0
     for _ in range(200):
-        scores = same_accuracies(source, 4)[: plan(4).sizes[0]]
-        wrong += any(sign_flip(scores[:, one] - scores[:, other]) < 0.05 for one, other in combinations(range(4), 2))
-    assert wrong / 200 > 0.12
+        scores = 0.3 * source.random((8, 1)) + 0.7 * source.beta(4, 1, size=(8, 4))
+        wrong += bool(settled(scores, looks))
+    assert wrong / 200 <= 0.05
 
 
 def test_a_real_difference_is_claimed_and_only_that_one() -> None:
-    """One of four encodings is better by 1.5 standard deviations of a difference between two of them."""
-    source = np.random.default_rng(0)
-    found = false = 0
-    for _ in range(60):
+    """One of four encodings is better by two standard deviations."""
+    source, true, false = np.random.default_rng(0), 0, 0
+    for _ in range(8):
         scores = source.normal(0.6, 0.05, size=(MOST, 4))
-        scores[:, 0] += 1.5 * 0.05 * np.sqrt(2)
-        pairs = settled(scores, plan(4))
-        found += {(0, 1), (0, 2), (0, 3)} <= pairs
+        scores[:, 0] += 0.1
+        pairs = settled(scores, plan(6))
+        true += {(0, 1), (0, 2), (0, 3)} <= pairs
         false += any(one != 0 for one, _ in pairs)
-    assert found / 60 > 0.9
-    assert false / 60 <= 0.1
-
-
-def test_five_seeds_can_never_give_a_claim_about_four_encodings() -> None:
-    scores = np.arange(4.0) + 0.001 * np.random.default_rng(0).random((5, 4))  # no overlap at all
-    assert claims(scores, 0.05) == set()
-    assert claims(np.tile(scores, (2, 1))[:8], 0.05) == set(combinations(range(4), 2))
+    assert true >= 7 and false <= 1
 
 
 @pytest.mark.parametrize(
@@ -107,16 +77,14 @@ def test_five_seeds_can_never_give_a_claim_about_four_encodings() -> None:
 )
 def test_no_difference_wants_the_whole_interval_inside_the_margin(low: float, high: float, expected: bool) -> None:
     middle = (low + high) / 2
-    assert no_difference(Interval(middle, low, high, low, high, 8)) is expected
-    assert no_difference(Interval(10 * middle, 10 * low, 10 * high, low, high, 8), margin=10 * MARGIN) is expected
+    assert no_difference(Difference(middle, low, high), 30) is expected
+    assert no_difference(Difference(10 * middle, 10 * low, 10 * high), 30, margin=10 * MARGIN) is expected
 
 
-def test_one_seed_settles_nothing() -> None:
-    assert not no_difference(interval([0.0]))
-    assert no_difference(interval([0.0, 0.0]))
-
-
-def test_alike_encodings_are_settled_and_noisy_ones_are_not() -> None:
+def test_no_difference_is_never_said_of_few_seeds_nor_without_any_spread() -> None:
     source = np.random.default_rng(0)
-    assert no_difference(interval(source.normal(0, 0.01, MOST)))
-    assert not no_difference(interval(source.normal(0, 0.1, MOST)))
+    for seeds, expected in ((6, False), (20, False), (29, False), (30, True)):
+        gap = difference(source.normal(0.9, 0.001, seeds), source.normal(0.9, 0.001, seeds), 0.95)
+        assert no_difference(gap, seeds) is expected
+    assert not no_difference(difference([1.0] * 40, [1.0] * 40, 0.95), 40)
+    assert not no_difference(difference([1.0], [1.0], 0.95), 1)

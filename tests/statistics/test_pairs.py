@@ -1,6 +1,4 @@
-"""The sign-flip test and Holm's correction against scipy, brute force and their own promises."""
-
-from itertools import product
+"""Welch's and Fisher's tests against scipy, the correction for many tests, and the seeds that a claim needs."""
 
 import numpy as np
 import pytest
@@ -9,82 +7,63 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ordinate.core.errors import InputError
-from ordinate.statistics import pairs
-from ordinate.statistics.pairs import holm, seeds_needed, sign_flip
+from ordinate.statistics import fisher as fisher_module
+from ordinate.statistics.fisher import fisher
+from ordinate.statistics.pairs import effective_number, holm, pairs_of, seeds_needed, unseen
+from ordinate.statistics.permutation import least_p
+from ordinate.statistics.welch import difference, welch, welches
 
-# Thousandths, as accuracies on a thousand sequences are: many sums tie, and none of them exactly in floats.
-differences = st.lists(st.integers(-30, 30).map(lambda count: count / 1000), min_size=1, max_size=10)
 shares = st.lists(st.floats(0, 1), max_size=12)
 
 
-def mean_difference(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
-    return np.asarray(np.mean(x - y, axis=axis))
-
-
-@pytest.mark.parametrize("n", [2, 3, 5, 8, 11])
-@pytest.mark.parametrize("effect", [0.0, 0.5, 3.0])
-def test_sign_flip_is_scipys_permutation_test(n: int, effect: float) -> None:
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 9), (6, 6), (40, 5)])
+@pytest.mark.parametrize("spread", [1.0, 10.0])
+def test_welch_is_scipys(n: int, m: int, spread: float) -> None:
     source = np.random.default_rng(n)
-    x, y = source.normal(effect, size=n), source.normal(size=n)
-    expected = stats.permutation_test(
-        (x, y), mean_difference, permutation_type="samples", n_resamples=np.inf, vectorized=True
-    ).pvalue
-    assert sign_flip(x - y) == pytest.approx(expected, rel=1e-12)
+    x, y = source.normal(1.0, size=n), source.normal(0.0, spread, size=m)
+    found = stats.ttest_ind(x, y, equal_var=False)
+    assert welch(x, y) == welch(y, x) == pytest.approx(found.pvalue, rel=1e-10)
+    gap, ends = difference(x, y, 0.98), found.confidence_interval(0.98)
+    assert (gap.low, gap.high) == pytest.approx((ends.low, ends.high), rel=1e-9)
+    assert gap.mean == pytest.approx(x.mean() - y.mean())
 
 
-@settings(deadline=None, max_examples=60)
-@given(found=differences)
-def test_sign_flip_counts_signs_in_whole_numbers(found: list[float]) -> None:
-    """Brute force without any rounding."""
-    counts = [round(1000 * difference) for difference in found]
-    sums = np.abs(np.array(list(product((-1, 1), repeat=len(counts)))) @ counts)
-    assert sign_flip(found) == (sums >= abs(sum(counts))).mean()
+def test_without_spread_welch_has_a_limit() -> None:
+    third = [1 / 3] * 6
+    assert welch(third, [1 / 3] * 5) == 1.0
+    assert welch(third, [0.3] * 6) == 0.0
+    assert 0 < welch(third, [0.3, 0.31]) < 1  # one side alone
+    assert welches([]) == []
+    gap = difference(third, [0.25] * 6, 0.95)
+    assert gap.low == gap.high == gap.mean
 
 
-@settings(deadline=None, max_examples=60)
-@given(found=differences, data=st.data())
-def test_sign_flip_is_symmetric(found: list[float], data: st.DataObject) -> None:
-    p = sign_flip(found)
-    assert p == sign_flip([-difference for difference in found]) == sign_flip(data.draw(st.permutations(found)))
-    assert 2 / 2 ** len(found) <= p <= 1
+def test_one_value_has_no_spread() -> None:
+    assert welch([1.0], [0.0] * 6) == 1.0
+    assert difference([1.0], [0.0] * 6, 0.95).low is None
 
 
-@pytest.mark.parametrize("n", [1, 2, 6, 8, 19, 20])
-def test_the_smallest_p_is_one_of_all_signs(n: int) -> None:
-    assert sign_flip([0.1] * n) == sign_flip(np.linspace(-1.0, -0.5, n)) == 2 / 2**n
+def test_a_difference_of_accuracies_lies_within_1() -> None:
+    gap = difference([1.0, 0.0, 1.0], [0.0, 0.0, 0.1], 0.99, (-1.0, 1.0))
+    assert (gap.low, gap.high) == (-1.0, 1.0)
 
 
-@pytest.mark.parametrize("n", [1, 5, 20, 21])
-def test_without_differences_there_is_no_evidence(n: int) -> None:
-    assert sign_flip([0.0] * n) == 1.0
+@settings(deadline=None, max_examples=80)
+@given(st.integers(0, 12), st.integers(1, 12), st.integers(0, 12), st.integers(1, 12))
+def test_fisher_is_scipys(one: int, of_one: int, two: int, of_two: int) -> None:
+    one, two = min(one, of_one), min(two, of_two)
+    expected = stats.fisher_exact([[one, of_one - one], [two, of_two - two]]).pvalue
+    assert fisher(one, of_one, two, of_two) == pytest.approx(expected, rel=1e-9)
+    same_margin = [fisher(k, of_one, one + two - k, of_two) for k in range(of_one + 1) if 0 <= one + two - k <= of_two]
+    assert fisher_module.least_p(one + two, of_one, of_two) == min(same_margin)
 
 
-def test_rounding_does_not_break_ties() -> None:
-    """0.1 + 0.2 - 0.3 is not 0 in floats: of the eight signs, all reach a sum of nothing."""
-    assert sign_flip([0.1, 0.2, -0.3]) == 1.0
-    assert sign_flip([1e-9 * value for value in (0.1, 0.2, -0.3)]) == 1.0
-
-
-def test_above_twenty_pairs_drawn_signs_agree_with_all_signs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At 16 pairs, where both can be had; 100,000 draws have a standard error of at most 0.0016."""
-    values = [np.random.default_rng(seed).normal(0.4, size=16) for seed in range(5)]
-    exact = [sign_flip(value) for value in values]
-    monkeypatch.setattr(pairs, "EXACT", 15)
-    drawn = [sign_flip(value) for value in values]
-    assert drawn == pytest.approx(exact, abs=0.006)
-    assert drawn != exact
-
-
-def test_drawn_signs_never_give_zero_and_always_the_same() -> None:
-    assert sign_flip([0.5] * 60) == 1 / 100_001
-    values = np.random.default_rng(0).normal(0.2, size=40)
-    assert sign_flip(values) == sign_flip(values[::-1]) == sign_flip(-values)
-
-
-@pytest.mark.parametrize("values", [[], [0.1, float("nan")]])
-def test_sign_flip_refuses_what_it_cannot_test(values: list[float]) -> None:
-    with pytest.raises(InputError, match="a sign-flip test needs"):
-        sign_flip(values)
+def test_fisher_by_hand() -> None:
+    assert fisher(6, 6, 0, 6) == pytest.approx(2 / 924)
+    assert fisher(6, 6, 6, 6) == fisher(0, 6, 0, 6) == fisher_module.least_p(12, 6, 6) == 1.0
+    assert fisher(5000, 5000, 0, 5000) < 1e-300
+    with pytest.raises(InputError, match="between 0 and all"):
+        fisher(7, 6, 0, 6)
 
 
 def test_holm_by_hand() -> None:
@@ -111,7 +90,6 @@ def test_holm_rejects_what_its_steps_reject(p: list[float], alpha: float) -> Non
 def test_holm_keeps_the_order_and_only_raises(p: list[float]) -> None:
     corrected = holm(p)
     assert all(before <= after <= 1 for before, after in zip(p, corrected, strict=True))
-    assert all(after <= min(1.0, len(p) * before) for before, after in zip(p, corrected, strict=True))
     by_p = [after for _, after in sorted(zip(p, corrected, strict=True))]
     assert by_p == sorted(by_p)
 
@@ -122,22 +100,51 @@ def test_holm_refuses_what_is_no_p(p: list[float]) -> None:
         holm(p)
 
 
-@pytest.mark.parametrize(("encodings", "seeds"), [(2, 6), (4, 8), (6, 10), (10, 11)])
-def test_seeds_needed_are_those_of_the_rules(encodings: int, seeds: int) -> None:
-    assert seeds_needed(encodings) == seeds
+def tarone(least: list[float], alpha: float) -> int:
+    return next(k for k in range(1, len(least) + 2) if sum(value * k < alpha for value in least) <= k)
 
 
-@pytest.mark.parametrize("encodings", [2, 3, 4, 6, 10])
-def test_a_claim_is_possible_with_the_seeds_needed_and_not_with_one_less(encodings: int) -> None:
-    """The clearest case: one pair differs for every seed, and all others are alike."""
-    count = encodings * (encodings - 1) // 2
-    needed = seeds_needed(encodings)
-    least = {seeds: min(holm([sign_flip([1.0] * seeds), *[1.0] * (count - 1)])) for seeds in (needed - 1, needed)}
-    assert least[needed] < 0.05 <= least[needed - 1]
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=12), st.floats(0.001, 0.5))
+def test_tests_that_cannot_reach_their_threshold_do_not_count(both: list[tuple[float, float]], alpha: float) -> None:
+    """Tarone's procedure step by step: K among those left, everything below alpha / K leaves, and again."""
+    least, p = [min(pair) for pair in both], [max(pair) for pair in both]
+    assert effective_number(least, alpha) == tarone(least, alpha)
+    left, claimed = set(range(len(p))), set[int]()
+    while new := {i for i in left if p[i] * tarone([least[i] for i in left], alpha) < alpha}:
+        claimed |= new
+        left -= new
+    assert {i for i, value in enumerate(holm(p, least, alpha)) if value < alpha} == claimed
+    assert all(one <= two for one, two in zip(holm(p, least, alpha), holm(p), strict=True))
+
+
+def test_pairs_without_a_test_worth_counting_leave_room_for_the_others() -> None:
+    """23 pairs and six seeds: one claim is possible, whether by scores or by learning, however the others stand."""
+    six = least_p(6, 6)
+    idle = [fisher_module.least_p(12, 6, 6)] * 23  # all learnt it: nothing for Fisher's test
+    assert holm([six, *[1.0] * 22, *idle], [*[six] * 23, *idle])[0] == 23 * six < 0.05
+    assert holm([six, *[1.0] * 23], [six] * 24)[0] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("pairs", "seeds"), [(1, 4), (15, 6), (23, 6), (24, 7), (75, 7), (85, 7), (86, 8), (321, 8), (322, 9)]
+)
+def test_seeds_needed_are_those_of_the_rules(pairs: int, seeds: int) -> None:
+    assert seeds_needed(pairs) == seeds
+    assert least_p(seeds, seeds) * pairs < 0.05 <= least_p(seeds - 1, seeds - 1) * pairs
+
+
+def test_pairs_are_counted_over_all_tasks() -> None:
+    assert pairs_of([6, 6, 2, 1]) == 15 + 15 + 1
 
 
 def test_seeds_needed_refuses_what_cannot_be_claimed() -> None:
-    with pytest.raises(InputError, match="at least 2 encodings, got 1"):
-        seeds_needed(1)
+    with pytest.raises(InputError, match="at least one pair"):
+        seeds_needed(0)
     with pytest.raises(InputError, match="alpha"):
         seeds_needed(2, alpha=0.0)
+
+
+def test_what_few_seeds_cannot_see() -> None:
+    assert [round(unseen(n), 2) for n in (6, 10, 20)] == [0.39, 0.26, 0.14]
+    assert (1 - unseen(6)) ** 6 == pytest.approx(0.05)

@@ -1,10 +1,12 @@
 """The words, in the order in which they are decided."""
 
+import re
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.statistics.band import band
-from ordinate.statistics.verdict import Score, normalised, word
+from ordinate.statistics.verdict import Score, Word, normalised, word, words_of
 
 BAR = 0.95
 shares = st.floats(0, 1)
@@ -72,3 +74,29 @@ def test_by_hand() -> None:
 def test_normalised_is_zero_at_chance_and_one_when_all_is_right(chance: float, value: float) -> None:
     assert normalised(chance, chance) == 0 and normalised(1.0, chance) == 1
     assert (normalised(value, chance) > 0) == (value - chance > 0)
+
+
+def test_a_run_that_has_no_score_in_distribution_is_out_of_range() -> None:
+    assert word(BAR, Score(None, 0.1, 1000), None) == "out of range"
+    assert word(BAR, Score(None, 0.1, 1000), Score(1.0, 0.1, 1000)) == "out of range"
+
+
+def rows(**scores: float | None) -> list[dict[str, object]]:
+    found = ((*re.findall(r"[a-z]+|\d+", name), score) for name, score in scores.items())
+    return [
+        {"split": split, "length": int(length), "score": score, "floor": 0.1, "sequences": 1000}
+        for split, length, score in found
+    ]
+
+
+def test_the_words_of_a_run() -> None:
+    """The longest range in distribution decides about all others; those in it, and validation, speak for themselves."""
+    learnt = rows(valid32=0.5, id8=0.9, id32=1.0, ood64=0.96, ood96=0.5, ood128=0.1, ood256=None, shift32=0.97)
+    assert words_of(learnt, BAR) == [
+        "did not fit", "did not fit", "solves", "solves", "partial", "fits", "out of range", "solves",
+    ]  # fmt: skip
+    assert words_of(rows(id8=1.0, id32=0.9, ood64=1.0), BAR) == ["solves", "did not fit", "did not fit"]
+    assert words_of(learnt, BAR, True) == [Word.DIVERGED] * 8
+    assert words_of(learnt, None) == [None] * 8
+    assert words_of(rows(ood64=0.96, ood96=0.5), BAR) == ["solves", "did not fit"]  # nothing to judge by
+    assert f"{Word.AT_CHANCE}" == "at chance"

@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from ordinate.report.alarms import alarm_text
+from ordinate.statistics.alarms import LARGE
 from ordinate.statistics.analysis import Analysis
-from ordinate.studies.findings import LARGE, analysis
+from ordinate.statistics.reach import Steps
+from ordinate.studies.findings import analysis
 from ordinate.studies.plan import PILOT
 from ordinate.studies.sweep import HIGHEST, LOWEST
 from ordinate.training import RunConfig
@@ -24,7 +27,7 @@ def found(
 
 
 def alarms(analysed: Analysis, kind: str) -> list[str]:
-    return [alarm.text for task in analysed.tasks for alarm in task.alarms if alarm.kind == kind]
+    return [alarm_text(alarm) for task in analysed.tasks for alarm in task.alarms if alarm.kind == kind]
 
 
 def rope(config: RunConfig) -> bool:
@@ -51,7 +54,7 @@ def test_no_rate_leads_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch,
         lambda c: made.result(status="diverged" if rope(c) and c.seed == PILOT else "finished"),
     )
-    assert alarms(lost, "grid edge") == ["rope: no learning rate led to a score on the pilot seed"]
+    assert alarms(lost, "no rate") == ["rope: no learning rate led to a score on the pilot seed"]
 
 
 def test_values_larger_than_the_embeddings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +64,7 @@ def test_values_larger_than_the_embeddings(monkeypatch: pytest.MonkeyPatch) -> N
         )
         assert len(texts) == expected
     texts = alarms(found(monkeypatch, lambda c: made.result(norms=(0.1, 5.0) if rope(c) else (0.1, 0.0))), "sizes")
-    assert len(texts) == 1 and texts[0].startswith("rope adds values 50 times as large as the token embeddings")
+    assert len(texts) == 1 and texts[0].startswith("what rope adds is 50 times as large as the token embeddings")
 
 
 def test_failed_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,19 +76,21 @@ def test_failed_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         "rope: 1 of 3 learning rates failed: died young",
         "rope: 1 of 3 runs failed: died old",
     ]
-    assert alarms(told, "seeds")[-1].startswith("unequal seeds (rope 2 of 3)")
+    assert alarms(told, "unequal") == ["not all encodings have the same 3 seeds: rope has 2"]
 
 
 def test_training_that_showed_the_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     """One run is enough."""
     told = found(monkeypatch, lambda c: made.result(seen=0.2 if rope(c) and c.seed == 2 else 0.0))
-    assert alarms(told, "overlap") == ["training showed problems of the evaluation: 20% of id 8, 20% of ood 12"]
+    assert alarms(told, "overlap") == [
+        "training showed problems that scores are taken on: 20% of in distribution 8 and 20% of longer 12"
+    ]
     assert alarms(found(monkeypatch, lambda c: made.result(seen=0.0)), "overlap") == []
 
 
 def test_runs_scored_on_different_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     told = found(monkeypatch, lambda c: made.result(problems="others" if rope(c) else "these"))
-    assert alarms(told, "sets") == ["not all runs were scored on the same problems: id 8, ood 12"]
+    assert alarms(told, "sets") == ["not all runs were scored on the same problems: in distribution 8 and longer 12"]
     assert alarms(found(monkeypatch, lambda c: made.result()), "sets") == []
 
 
@@ -139,3 +144,11 @@ def test_alarms_are_about_the_reported_rate(monkeypatch: pytest.MonkeyPatch) -> 
     """A pilot run with large values at another rate is nobody's result."""
     told = found(monkeypatch, lambda c: made.result(norms=(0.1, 5.0) if c.seed == PILOT else (0.1, 0.1)))
     assert alarms(told, "sizes") == []
+
+
+def test_steps_to_learn_are_told_where_results_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(config: RunConfig) -> dict[str, Any]:
+        return made.result() | ({"learnt_at": None if config.seed == 2 else config.seed} if rope(config) else {})
+
+    (task,) = found(monkeypatch, make, fixed=True).tasks
+    assert task.steps == {"rope": Steps((1, None, 3), made.SETTINGS["steps"])}

@@ -6,9 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
-from ordinate import InputError
+from ordinate.report import FORMATS, render
+from ordinate.report.alarms import alarm_text
 from ordinate.store import Run, Store
 from ordinate.studies import local
 from ordinate.studies.compare import compare
@@ -73,13 +76,12 @@ def test_profiles_agree_with_the_results(whole: Whole) -> None:
             assert profile.memory == result["memory"]
         assert profile.embedding_norm == found[0]["norms"]["embedding_norm"]
         assert profile.encoding_norm == found[0]["norms"]["encoding_norm"]
-        assert profile.learning_speed == tuple(result["learning_speed"] for result in found)
         seconds = sum(result["timing"]["seconds"] / result["steps"] for result in found) / len(found)
         assert profile.step_ms == pytest.approx(1000 * seconds)
         assert profile.rate in [point.rate for sweep in whole.comparison.sweeps for point in sweep.points]
         assert profile.attention is not None and profile.attention.exists()
-    assert (profiles[ROPE].reach, profiles[ROPE].own_parameters, profiles[ROPE].encoding_norm) == (None, 0, 0.0)
-    assert (profiles[LEARNED].reach, profiles[LEARNED].past, profiles[LEARNED].own_parameters) == (8, "refuses", 128)
+    assert (profiles[ROPE].limit, profiles[ROPE].own_parameters, profiles[ROPE].encoding_norm) == (None, 0, 0.0)
+    assert (profiles[LEARNED].limit, profiles[LEARNED].past, profiles[LEARNED].own_parameters) == (8, "refuses", 128)
 
 
 def test_cells_agree_with_the_results(whole: Whole) -> None:
@@ -150,8 +152,8 @@ def test_seeds_that_are_missing(whole: Whole, copied: Store) -> None:
     assert [(c.encoding, c.seed) for c in found.curves] == [(ROPE, 1), (LEARNED, 1), (LEARNED, 2)]
     cells = {cell.encoding: cell.seeds for cell in found.analysis.tasks[0].ranges[0].cells}
     assert cells == {ROPE: (1,), LEARNED: (1, 2)}
-    texts = [alarm.text for alarm in found.analysis.tasks[0].alarms]
-    assert any("unequal seeds" in text for text in texts) and any(text.startswith("3 of 4 runs") for text in texts)
+    alarms = {alarm.kind: alarm.facts for alarm in found.analysis.tasks[0].alarms}
+    assert alarms["unequal"] == {"seeds": 2, "fewer": {ROPE: 1}} and alarms["unfinished"] == {"done": 3, "runs": 4}
 
 
 def test_a_run_that_is_going_on(whole: Whole, copied: Store) -> None:
@@ -182,7 +184,7 @@ def test_failures_of_another_call(whole: Whole, copied: Store) -> None:
     found = gathered(copied)
     assert found.failures == {seed.id: "OSError: the disk is full", pilot.id: "OSError: the disk is full"}
     assert {row["run"] for row in found.runs if row["state"] == "failed"} == {seed.id, pilot.id}
-    texts = [alarm.text for alarm in found.analysis.tasks[0].alarms if alarm.kind == "failed"]
+    texts = [alarm_text(alarm) for alarm in found.analysis.tasks[0].alarms if alarm.kind == "failed"]
     assert f"{ROPE}: 1 of 2 runs failed: OSError: the disk is full" in texts
 
 
@@ -193,23 +195,73 @@ def test_nothing_at_all(tmp_path: Path) -> None:
     assert found.settings.keys() == {made.TASK}
 
 
-def test_results_on_other_problems_are_refused(whole: Whole, copied: Store) -> None:
+def left_out(found: Comparison, run: Run) -> str:
+    """What the one alarm says about a run that could not be read; everything else is there."""
+    (alarm,) = [alarm for alarm in found.analysis.tasks[0].alarms if alarm.kind == "damaged"]
+    assert alarm.facts["run"] == run.id and alarm_text(alarm).startswith(
+        f"{ROPE}: run {run.id} (seed 2) cannot be read"
+    )
+    assert [row["state"] for row in found.runs if row["run"] == run.id] == ["damaged"]
+    assert {cell.encoding: cell.seeds for cell in found.analysis.tasks[0].ranges[0].cells} == {
+        ROPE: (1,),
+        LEARNED: (1, 2),
+    }
+    return str(alarm.facts["error"])
+
+
+def test_results_on_other_problems_are_left_out(whole: Whole, copied: Store) -> None:
     """The task's code has changed since: its name is the same, its problems are not."""
     run = a_run(copied, whole, encoding=ROPE, seed=2)
     text = (run.folder / "result.json").read_text()
     (run.folder / "result.json").write_text(text.replace(run.result["evaluation"][0]["hash"], "0" * 16))
-    with pytest.raises(InputError, match=f"run {run.id} was scored on other problems than"):
-        gathered(copied)
+    assert f"run {run.id} was scored on other problems than" in left_out(gathered(copied), run)
 
 
 @pytest.mark.parametrize("key", READ)
-def test_a_result_that_lacks_something_is_named(key: str, whole: Whole, copied: Store) -> None:
+def test_a_result_that_lacks_something_is_named_and_left_out(key: str, whole: Whole, copied: Store) -> None:
     run = a_run(copied, whole, encoding=ROPE, seed=2)
     content = json.loads((run.folder / "result.json").read_text())
     del content[key]
     (run.folder / "result.json").write_text(json.dumps(content))
-    with pytest.raises(InputError, match=f"{run.id} has a result without {key}: move it away"):
-        gathered(copied)
+    assert f"{run.id} has a result without {key}: move it away" in left_out(gathered(copied), run)
+
+
+@pytest.mark.parametrize("damage", ["{", '{"evaluation": 3}', "[]", "rows"])
+def test_a_result_that_is_none_is_named_and_left_out(damage: str, whole: Whole, copied: Store) -> None:
+    run = a_run(copied, whole, encoding=ROPE, seed=2)
+    content = json.loads((run.folder / "result.json").read_text())
+    for row in content["evaluation"]:
+        del row["floor"]
+    (run.folder / "result.json").write_text(json.dumps(content) if damage == "rows" else damage)
+    assert "move it away" in left_out(gathered(copied), run)
+
+
+def test_a_study_with_all_kinds_of_trouble_still_has_its_report(whole: Whole, copied: Store) -> None:
+    """A pilot that failed, a run that diverged to maps without numbers, and one that is damaged."""
+    pilot = a_run(copied, whole, encoding=LEARNED, seed=PILOT, rate=0.03)
+    (pilot.folder / "result.json").unlink()
+    pilot.fail("Traceback ...\nOSError: the disk is full")
+    diverged = a_run(copied, whole, encoding=LEARNED, seed=1)
+    content = diverged.result
+    content["status"] = "diverged"
+    for row in content["evaluation"]:
+        row |= {"score": None, "loss": None, "accuracy": None}
+    content["records"] = [{**record, "value": None} for record in content["records"]]
+    (diverged.folder / "result.json").write_text(json.dumps(content))
+    maps = load_file(diverged.folder / "attention.safetensors")
+    lost = {name: np.full_like(value, np.nan) if name.startswith("layer") else value for name, value in maps.items()}
+    save_file(lost, diverged.folder / "attention.safetensors")
+    damaged = a_run(copied, whole, encoding=ROPE, seed=2)
+    (damaged.folder / "result.json").write_text("{")
+    (diverged.folder / "env.json").write_text("{")
+    found = gathered(copied)
+    assert {"failed", "diverged", "damaged"} <= {alarm.kind for alarm in found.analysis.tasks[0].alarms}
+    for kind in FORMATS:
+        text = render(found, kind)
+        assert damaged.id in text or kind == "csv"
+        assert "diverged" in text and ("the disk is full" in text or kind == "csv")
+    assert "torch" in found.machine
+    assert str(found).startswith(f"{made.TASK}: ")
 
 
 def test_what_is_done_is_not_done_again(whole: Whole, copied: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """`ordinate analyze`: the statistics alone, on anyone's results."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -9,24 +8,39 @@ import typer
 
 def run(
     results: Path = typer.Argument(help="A CSV file: encoding, task, seed, length, split (id|ood|shift|valid), score."),
+    output: Path | None = typer.Option(None, "--output", "-o", help="Write a report to this file; - for stdout."),
+    form: str | None = typer.Option(None, "--format", help="Of the report: html, md, csv, tex or json."),
     as_json: bool = typer.Option(False, "--json", help="All of it as one JSON document on stdout."),
 ) -> None:
-    """Words, intervals, paired tests, ranks and alarms for results that were made elsewhere.
+    """Words, intervals, tested pairs, reach, ranks and alarms for results that were made elsewhere.
 
     Optional columns: chance, n (sequences per score), bar (0.95), direction (higher or lower).
     """
-    from dataclasses import asdict
-
     from ordinate.statistics.analyse import analyse
     from ordinate.statistics.results_file import read_results
 
-    read = read_results(results)
-    found = analyse(read.observations, limits=read.limits)
-    if as_json:
-        print(json.dumps(asdict(found), indent=1, allow_nan=False))
+    if form is not None or output is not None or as_json:
+        _report(results, output, "json" if as_json and form is None else form)
         return
     from rich.console import Console
 
     from ordinate.report.terminal import show
 
-    show(found, Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False))
+    read = read_results(results)
+    analysis = analyse(read.observations, limits=read.limits)
+    show(analysis, Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False))
+
+
+def _report(results: Path, output: Path | None, form: str | None) -> None:
+    """The same page as a comparison has, without what a file cannot tell."""
+    from ordinate import report
+    from ordinate.report.output import deliver
+    from ordinate.statistics.analyse import analyse
+    from ordinate.statistics.results_file import read_results
+    from ordinate.studies.comparison import from_results
+
+    suffix = "" if output is None else output.suffix.removeprefix(".")
+    form = report.known(form or (suffix if suffix in report.FORMATS else "html"))
+    read = read_results(results)
+    comparison = from_results(analyse(read.observations, limits=read.limits), results)
+    deliver(report.render(comparison, form), output)

@@ -1,6 +1,5 @@
 """`ordinate report`: a comparison that was run, as a page or as tables."""
 
-import sys
 from pathlib import Path
 
 import typer
@@ -16,8 +15,8 @@ def run(
     """Write the report of a comparison from its stored results; nothing is run."""
     from ordinate import report
     from ordinate.core.errors import InputError
+    from ordinate.report.output import deliver
     from ordinate.store import open_store
-    from ordinate.store.files import write_atomic
     from ordinate.studies import shelf
     from ordinate.studies.gather import gather
     from ordinate.studies.state import State
@@ -31,12 +30,4 @@ def run(
     if output is None and form == "html":
         print(report.write(comparison, kept.folder, figures=figures))
         return
-    text = report.render(comparison, form)
-    if output is None or str(output) == "-":
-        sys.stdout.write(text)
-        return
-    if not output.parent.is_dir() or output.is_dir():
-        why = "it is a folder" if output.is_dir() else f"there is no folder {output.parent}"
-        raise InputError(f"{output} cannot be written: {why}")
-    write_atomic(output, text.encode())
-    print(output)
+    deliver(report.render(comparison, form), output)

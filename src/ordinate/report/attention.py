@@ -32,7 +32,9 @@ def _heat(profile: Profile, cells: int) -> Heat:
         kept = load_file(profile.attention)
         count = sum(key.startswith("layer_") for key in kept)
         layers = [np.asarray(kept[f"layer_{index}"][0], dtype=np.float32) for index in range(count)]
-    except (OSError, SafetensorError, KeyError, IndexError) as error:
+        if any(layer.ndim != 3 or not layer.size for layer in layers):
+            raise ValueError
+    except (OSError, SafetensorError, KeyError, IndexError, ValueError) as error:
         note = f"The attention maps cannot be read ({type(error).__name__}): train the run again to draw them."
         return Heat(name, title, "key", "query", (), 1, note=note, task=profile.task)
     panels, columns, note = _panels(layers)
@@ -42,6 +44,8 @@ def _heat(profile: Profile, cells: int) -> Heat:
         panels = [Panel(panel.title, _pooled(panel.values, block)) for panel in panels]
         note += f" Each cell is the mean of {block} by {block} positions."
     note += " One example that was not trained on; rows are queries, columns the keys that they look at."
+    if not all(np.isfinite(panel.values).all() for panel in panels):
+        note += " Empty cells are no numbers: the run diverged."
     return Heat(name, title, "key", "query", tuple(panels), columns, block, note.strip(), profile.task)
 
 

@@ -1,5 +1,6 @@
 """What a picture shows, apart from who draws it: `screen` for a page, `paper` for print."""
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -93,7 +94,8 @@ class Heat:
     @property
     def top(self) -> float:
         """The end of the scale."""
-        return max((float(panel.values.max()) for panel in self.panels), default=1.0) or 1.0
+        finite = [panel.values[np.isfinite(panel.values)] for panel in self.panels]  # a diverged run has others too
+        return max((float(values.max()) for values in finite if values.size), default=1.0) or 1.0
 
 
 Figure = Chart | Heat
@@ -104,7 +106,7 @@ def data(figure: Figure) -> Table:
     if isinstance(figure, Heat):
         columns = tuple(Column(name, name) for name in ("panel", "query", "key", "weight"))
         cells = tuple(
-            (panel.title, int(query) * figure.block, int(key) * figure.block, float(f"{value:.6g}"))
+            (panel.title, int(query) * figure.block, int(key) * figure.block, _weight(float(value)))
             for panel in figure.panels
             for (query, key), value in np.ndenumerate(panel.values)
         )
@@ -116,9 +118,13 @@ def data(figure: Figure) -> Table:
         for x, y, low, high in zip(
             series.x, series.y, _or_gaps(series.low, series.x), _or_gaps(series.high, series.x), strict=True
         )
-        if x is not None and y is not None
+        if x is not None and y is not None and math.isfinite(y)
     )
     return Table(figure.name, figure.title, columns, rows)
+
+
+def _weight(value: float) -> Number:
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def _or_gaps(values: tuple[Number, ...], like: tuple[Number, ...]) -> tuple[Number, ...]:

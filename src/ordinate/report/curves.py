@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
 from ordinate.report.colours import GREY, Style
+from ordinate.report.words import cell_words
 from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
 from ordinate.studies.comparison import Comparison, Curve
 
@@ -15,15 +16,15 @@ Looks = Mapping[str, Style]
 
 
 def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:
-    """Accuracy, or loss, at every evaluated length; out of distribution only of seeds that fitted."""
+    """Accuracy, or loss, at every evaluated length; out of distribution only of seeds that learnt the task."""
     along = sorted((r for r in task.ranges if r.split in ("id", "ood")), key=lambda r: (r.length, r.split == "ood"))
     apart = [r for r in task.ranges if r.split == "shift"]
     if not along and not apart:
         return None
     behind, front = [], []
     for encoding in task.encodings:
-        fitted, of = task.fits.get(encoding, (0, 0))
-        label = encoding if fitted == of or task.bar is None else f"{encoding} ({fitted} of {of} fit)"
+        learnt, of = task.learnt.get(encoding, (0, 0))
+        label = encoding if learnt == of else f"{encoding} (learnt by {learnt} of {of})"
         for ranges in (along, apart):
             cells = [_cell(r, encoding) for r in ranges]
             seeds = _seeds(cells)[:MOST_SEEDS]
@@ -71,14 +72,14 @@ def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range]) -> 
     if any(len(_seeds([_cell(r, e) for r in along])) > MOST_SEEDS for e in task.encodings):
         parts[0] = f"Means with 95 % intervals over all seeds; {MOST_SEEDS} seeds are drawn behind them."
     if task.bar is not None:
-        parts.append("Past the training lengths only seeds that fitted are drawn.")
+        parts.append("Past the trained lengths only seeds that learnt the task are drawn.")
     if apart:
         parts.append("Rings: the same length, at places that training never showed.")
     missing: dict[str, list[str]] = {}
     for r in (*along, *apart):
         for cell in r.cells:
             if cell.interval is None:
-                missing.setdefault(f"{cell.encoding}: {cell.word or 'no score'}", []).append(r.name)
+                missing.setdefault(f"{cell.encoding}: {cell_words(cell) or 'no score'}", []).append(r.name)
     parts += [f"{what}, so no point at {', '.join(where)}." for what, where in missing.items()]
     return " ".join(parts)
 

@@ -21,11 +21,11 @@ def figures(comparison: Comparison) -> tuple[Figure, ...]:
 def _all(comparison: Comparison) -> Iterator[Figure]:
     looks = styles(comparison.analysis.encodings)
     for task in comparison.analysis.tasks:
-        head = task.ranges[task.headline] if task.ranges else None
+        head = task.shown
         for chart in (by_length(comparison, task, looks), learning(comparison, task, looks)):
             if chart is not None:
                 yield chart
-        if head is not None and head.ranks is not None and len(head.ranks.average) > 1:
+        if head.ranks is not None and len(head.ranks.average) > 1:
             title = f"Ranks on {task.task}, {head.name}"
             yield ranking(f"{task.task} ranks", title, "seeds", head.ranks, looks, comparison.analysis.alpha, task.task)
         chart = rates(comparison, task, looks)

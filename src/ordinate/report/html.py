@@ -6,13 +6,16 @@ from importlib.resources import files
 from typing import Any
 
 from ordinate import __version__
+from ordinate.report.alarms import alarm_text
 from ordinate.report.chart import Figure, Heat, file_names
 from ordinate.report.colours import Style, styles
 from ordinate.report.figures import figures
 from ordinate.report.screen import SETTINGS, draw, height
+from ordinate.report.sentences import sentences
 from ordinate.report.table import Table, comma_separated, is_number, shown
 from ordinate.report.tables import results, tables, winner
-from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
+from ordinate.report.words import cell_words, css_class, reach_words, steps_words
+from ordinate.statistics.analysis import Cell, TaskAnalysis
 from ordinate.studies.comparison import Comparison
 
 MOST_ROWS = 500  # of a table on the page; its download has all
@@ -44,7 +47,7 @@ def page(comparison: Comparison) -> str:
         tasks=[_task(comparison, task, anchors[task.task], drawn) for task in comparison.analysis.tasks],
         families=[_figure(index, figure) for index, figure in enumerate(drawn) if not figure.task],
         tables={table.name: _table(table, looks) for table in made},
-        machine={key: _told(value) for key, value in comparison.machine.items()},
+        machine={key: _text(value) for key, value in comparison.machine.items()},
         checksum=hashlib.sha256(comma_separated(results(comparison)).encode("utf-8", "backslashreplace")).hexdigest(),
         style=Markup(_part("style.css")),
         script=Markup(_part("page.js")),
@@ -73,7 +76,7 @@ def _for_script(content: Any) -> str:
     return text
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
@@ -87,11 +90,13 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
         "anchor": f"task-{anchor}",
         "metric": comparison.metrics.get(task.task, "score"),
         "lengths": lengths,
-        "headline": task.ranges[task.headline].name if task.ranges else None,
+        "headline": task.shown.name,
         "analysis": task,
+        "sentences": sentences(comparison.analysis, task),
+        "alarms": [{"kind": alarm.kind, "text": alarm_text(alarm)} for alarm in task.alarms],
         "ranges": [{"name": r.name, "chance": r.chance, "floor": r.floor} for r in task.ranges],
         "rows": [_row(task, encoding) for encoding in task.encodings],
-        "bold": any(winner(r) for r in task.ranges),
+        "bold": winner(task) is not None,
         "charts": [_figure(index, figure) for index, figure in mine if not isinstance(figure, Heat)],
         "maps": [_figure(index, figure) for index, figure in mine if isinstance(figure, Heat)],
     }
@@ -99,44 +104,45 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
 
 def _row(task: TaskAnalysis, encoding: str) -> dict[str, Any]:
     """One encoding on all ranges."""
-    fitted, of = task.fits.get(encoding, (0, 0))
-    cells = [
-        _summary(r, next((cell for cell in r.cells if cell.encoding == encoding), None), encoding) for r in task.ranges
-    ]
-    return {"encoding": encoding, "fitted": fitted, "of": of, "cells": cells}
-
-
-def _summary(r: Range, cell: Cell | None, encoding: str) -> dict[str, Any]:
-    if cell is None:
-        return {"word": "", "kind": "", "mean": None, "bold": False}
-    found = cell.interval
-    told: dict[str, Any] = {
-        "word": cell.word,
-        "kind": "-".join(cell.word.split("(")[0].split(":")[0].split()),  # "did not fit (0.63)" -> did-not-fit
-        "mean": None if found is None else found.mean,
-        "bold": winner(r) == encoding,
+    learnt, of = task.learnt.get(encoding, (0, 0))
+    reach = task.reach.get(encoding)
+    steps = task.steps.get(encoding)
+    return {
+        "encoding": encoding,
+        "learnt": learnt,
+        "of": of,
+        "reach": reach_words(reach),
+        "reach_value": reach.median if reach else None,
+        "steps": steps_words(steps),
+        "steps_value": steps.median if steps and steps.seeds else None,
+        "cells": [_summary(r.cell(encoding), r is task.shown and winner(task) == encoding) for r in task.ranges],
     }
-    if found is not None:
-        ends = None if found.low is None else f"{found.low:.3f} to {found.high:.3f}"
-        told |= {
-            "ends": ends,
-            "n": found.n,
+
+
+def _summary(cell: Cell, bold: bool) -> dict[str, Any]:
+    mean = cell.interval
+    summary: dict[str, Any] = {"word": cell_words(cell), "kind": css_class(cell), "mean": None, "bold": bold}
+    if mean is not None:
+        summary |= {
+            "mean": mean.mean,
+            "ends": None if mean.low is None else f"{mean.low:.3f} to {mean.high:.3f}",
+            "n": mean.n,
             "of": len(cell.seeds),
-            "span": f"{found.minimum:.3f} to {found.maximum:.3f}",
+            "span": f"{mean.minimum:.3f} to {mean.maximum:.3f}",
         }
-    return told
+    return summary
 
 
 def _figure(index: int, figure: Figure) -> dict[str, Any]:
     drawn = bool(figure.panels) if isinstance(figure, Heat) else True
-    told = {"index": index, "name": figure.name, "title": figure.title, "note": figure.note}
-    return {**told, "drawn": drawn, "height": height(figure)}
+    facts = {"index": index, "name": figure.name, "title": figure.title, "note": figure.note}
+    return {**facts, "drawn": drawn, "height": height(figure)}
 
 
 def _table(table: Table, looks: dict[str, Style]) -> dict[str, Any]:
     """Cells as text, with the value to sort by."""
     numbers = [is_number(index, table) for index in range(len(table.columns))]
-    named = [column.name in ("encoding", "better", "worse", "more", "less") for column in table.columns]
+    named = [column.name in ("encoding", "better", "worse") for column in table.columns]
     rows = []
     for index, row in enumerate(table.rows[:MOST_ROWS]):
         cells = []

@@ -76,7 +76,7 @@
       if (trace.type === "heatmap") {
         const [, width] = trace.z.shape.split(",").map(Number);
         unpack(trace.z).forEach((weight, index) => rows.push([
-          trace.meta.name, Math.floor(index / width) * trace.dy, (index % width) * trace.dx, Number(weight.toPrecision(6)),
+          trace.meta.name, Math.floor(index / width) * trace.dy, (index % width) * trace.dx, Number.isFinite(weight) ? Number(weight.toPrecision(6)) : null,
         ]));
       } else {
         trace.x.forEach((x, index) => {

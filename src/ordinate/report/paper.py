@@ -81,6 +81,7 @@ def _chart(chart: Chart) -> "Sheet":
 def _draw(axes: "Axes", series: Series) -> None:
     """One series; gaps are NaN here."""
     x, y = (np.array([np.nan if v is None else v for v in values], dtype=float) for values in (series.x, series.y))
+    y[~np.isfinite(y)] = np.nan
     style = dict(color=series.style.colour, marker=_MARKERS[series.style.marker], linestyle=_DASHES[series.style.dash])
     if series.look == "mean":
         axes.plot(x, y, **style, linewidth=1.3, markersize=3, zorder=4)

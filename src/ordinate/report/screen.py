@@ -2,6 +2,7 @@
 
 import base64
 import html
+import math
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ def _error(series: Series) -> dict[str, Any]:
 
 def _number(value: Number) -> Number:
     """Six digits are more than a screen shows, and half of a page's size."""
-    return None if value is None else float(f"{value:.6g}")
+    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 
 def _heat(heat: Heat) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def _heat(heat: Heat) -> dict[str, Any]:
 
 
 def _packed(panel: Panel) -> dict[str, str]:
-    values = np.ascontiguousarray(panel.values, dtype="<f4")
+    values = np.ascontiguousarray(np.where(np.isfinite(panel.values), panel.values, np.nan), dtype="<f4")
     shape = ", ".join(map(str, values.shape))
     return {"dtype": "f4", "bdata": base64.b64encode(values.tobytes()).decode(), "shape": shape}
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from ordinate.report.chart import file_names
 from ordinate.report.table import Column, Table, Value, jsonable
-from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
+from ordinate.report.words import cell_words, mean_and_interval, outcome_words, reach_words, steps_words
+from ordinate.statistics.analysis import Basis, Cell, Pair, TaskAnalysis
+from ordinate.statistics.observation import range_name
 from ordinate.statistics.ranks import Ranks
 from ordinate.studies.comparison import Comparison
 
@@ -17,152 +19,140 @@ ENCODING, TASK, RANGE = Column("encoding", "encoding"), Column("task", "task"), 
 def tables(comparison: Comparison) -> tuple[Table, ...]:
     """One summary per task; then results, pairs, matrix, ranks and sweep over all tasks."""
     summaries = [summary(comparison, task) for task in comparison.analysis.tasks]
-    rest = [make(comparison) for make in (results, pairs, fits, matrix, ranks, sweep, settings, runs)]
+    rest = [make(comparison) for make in (results, pairs, matrix, ranks, sweep, settings, runs)]
     found = [*summaries, *(table for table in rest if table.rows)]
     names = file_names(table.name for table in found)
     return tuple(Table(names[t.name], t.title, t.columns, t.rows, t.bold, t.note) for t in found)
 
 
 def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
-    """Encodings by ranges: the word and the mean with its interval."""
-    columns = [ENCODING]
-    columns += [Column("fitted", "fitted")] if task.bar is not None else []
-    columns += [Column(r.name, r.name) for r in task.ranges]
+    """Encodings by ranges: the word and the mean with its interval; before them learning and reach."""
+    heads = [
+        *([Column("learnt", "learnt")] if task.learnt else []),
+        *([Column("steps", "steps to learn")] if task.steps else []),
+        *([Column("reach", "reach")] if task.reach else []),
+    ]
+    columns = (ENCODING, *heads, *(Column(r.name, r.name) for r in task.ranges))
     rows: list[tuple[Value, ...]] = []
     bold = set()
-    best = [winner(r) for r in task.ranges]
     for encoding in task.encodings:
         head: list[Value] = [encoding]
-        head += [_share(task, encoding)] if task.bar is not None else []
-        cells = [next((cell for cell in r.cells if cell.encoding == encoding), None) for r in task.ranges]
-        bold |= {(len(rows), len(head) + index) for index, name in enumerate(best) if name == encoding}
-        rows.append((*head, *map(_told, cells)))
+        head += ["{} of {}".format(*task.learnt[encoding])] if task.learnt else []
+        head += [steps_words(task.steps.get(encoding))] if task.steps else []
+        head += [reach_words(task.reach[encoding])] if task.reach else []
+        if winner(task) == encoding:
+            bold.add((len(rows), len(head) + task.headline))
+        rows.append((*head, *(_cell(r.cell(encoding)) for r in task.ranges)))
     metric = comparison.metrics.get(task.task, "score")
     note = f"Mean {metric} over the seeds that count, with its 95 % interval."
-    if task.bar is not None:
-        note += f" Fitted: in distribution at or above {task.bar:g}; other seeds do not count out of distribution."
-    else:
-        note += " Lower is better." if task.direction == "lower" else ""
-    note += (
-        " Bold: better than every other encoding by a corrected test."
-        if bold
-        else " No encoding is shown to be better than all others."
-    )
-    return Table(f"summary {task.task}", f"{task.task}: {metric}", tuple(columns), tuple(rows), frozenset(bold), note)
+    if task.learnt:
+        note += f" Learnt: in distribution at or above {task.bar:g}; other seeds do not count at other ranges."
+    if task.reach:
+        note += " Reach: up to where every tested length is at that bar, in multiples of the longest trained length."
+    if task.bar is None and task.direction == "lower":
+        note += " Lower is better."
+    note += f" Pairs are tested at {task.shown.name} alone; "
+    note += "bold: above every other encoding there." if bold else "not one is shown to be above all others there."
+    return Table(f"summary {task.task}", f"{task.task}: {metric}", columns, tuple(rows), frozenset(bold), note)
 
 
-def _share(task: TaskAnalysis, encoding: str) -> str | None:
-    fitted, of = task.fits.get(encoding, (0, 0))
-    return f"{fitted} of {of}" if of else None
-
-
-def _told(cell: Cell | None) -> str | None:
+def _cell(cell: Cell) -> str | None:
     """`solves 0.998 [0.995, 1.000]`."""
-    if cell is None:
-        return None
-    if cell.interval is None:
-        return cell.word or None
-    mean = f"{cell.interval.mean:.3f}"
-    if cell.interval.low is not None and cell.interval.high is not None:
-        mean += f" [{cell.interval.low:.3f}, {cell.interval.high:.3f}]"
-    else:
-        mean += " (1 seed)"
-    return f"{cell.word} {mean}".strip()
+    return f"{cell_words(cell)} {mean_and_interval(cell.interval)}".strip() or None
 
 
-def winner(r: Range) -> str | None:
-    """The encoding of which the statistics say that it is better than each of the others on this range."""
-    beaten: dict[str, set[str]] = {}
-    for pair in r.pairs:
-        if pair.claim:
-            beaten.setdefault(pair.better, set()).add(pair.worse)
-    others = len(r.cells) - 1
-    return next((name for name, worse in beaten.items() if len(worse - {name}) == others > 0), None)
+def winner(task: TaskAnalysis) -> str | None:
+    """The encoding that the tests set above each of the others on the headline range."""
+    return task.verdict.use[0] if len(task.verdict.use) == 1 else None
 
 
 def results(comparison: Comparison) -> Table:
     """One row per task, range and encoding."""
     columns = (
         TASK, RANGE, Column("split", "split"), Column("length", "length"), ENCODING, Column("word", "word"),
-        Column("fitted", "fitted"), Column("of", "of"), Column("mean", "mean", SCORE), Column("low", "95 % low", SCORE),
+        Column("learnt", "learnt"), Column("of", "of"), Column("mean", "mean", SCORE), Column("low", "95 % low", SCORE),
         Column("high", "95 % high", SCORE), Column("minimum", "min", SCORE), Column("maximum", "max", SCORE),
-        Column("n", "n"), Column("normalised", "normalised", SCORE), Column("chance", "chance", SCORE),
-        Column("floor", "floor", SCORE), Column("sequences", "sequences"),
+        Column("n", "n"), Column("normalised", "normalised", SCORE), Column("reach", "median reach", "g"),
+        Column("chance", "chance", SCORE), Column("floor", "floor", SCORE), Column("sequences", "sequences"),
     )  # fmt: skip
-    best = {(task.task, r.name): winner(r) for task in comparison.analysis.tasks for r in task.ranges}
-    records = comparison.analysis.records()
+    cells = [(task, r, cell) for task in comparison.analysis.tasks for r in task.ranges for cell in r.cells]
+    records = [
+        {**record, "word": cell_words(cell)}
+        for record, (_, _, cell) in zip(comparison.analysis.records(), cells, strict=True)
+    ]
     rows = tuple(tuple(record[column.name] for column in columns) for record in records)
-    winners = (
-        i for i, found in enumerate(records) if best[str(found["task"]), str(found["range"])] == found["encoding"]
+    bold = frozenset(
+        (i, 8) for i, (task, r, cell) in enumerate(cells) if r is task.shown and winner(task) == cell.encoding
     )
-    bold = frozenset((i, 8) for i in winners)
-    note = "n: seeds that count. Normalised: 0 at chance, 1 when all is right. Floor: the best score without order."
+    note = (
+        "n: seeds that count. Normalised: 0 at chance, 1 when all is right. Floor: the best score without order. "
+        "Reach: of the encoding, in multiples of the longest trained length."
+    )
     return Table("results", "All results", columns, rows, bold, note)
 
 
 def pairs(comparison: Comparison) -> Table:
-    """Every two encodings on every range."""
+    """Every two encodings that have seeds to compare, on the headline range of their task."""
     level = f"{100 * (1 - comparison.analysis.alpha):.3g} %"
     columns = (
-        TASK, RANGE, Column("better", "better mean"), Column("worse", "worse mean"), Column("seeds", "seeds"),
+        TASK, RANGE, Column("better", "better"), Column("worse", "worse"), Column("test", "test"),
+        Column("seeds_better", "seeds of the better"), Column("seeds_worse", "of the worse"),
+        Column("mean_better", "mean of the better", SCORE), Column("mean_worse", "of the worse", SCORE),
         Column("difference", "difference", ".4f"), Column("low", f"{level} low", ".4f"),
-        Column("high", f"{level} high", ".4f"),
-        Column("p", "p", P), Column("corrected", "p, corrected", P), Column("claim", "claim"),
-        Column("remark", "remark"),
+        Column("high", f"{level} high", ".4f"), Column("p", "p", P), Column("p_welch", "p, Welch", P),
+        Column("corrected", "p, corrected", P), Column("corrected_welch", "p, Welch, corrected", P),
+        Column("claim", "claim"), Column("outcome", "outcome"),
     )  # fmt: skip
-    rows: list[tuple[Value, ...]] = []
-    for task in comparison.analysis.tasks:
-        for r in task.ranges:
-            for pair in r.pairs:
-                i = pair.difference
-                numbers = (i.mean, i.low, i.high) if i else (None, None, None)
-                names = (task.task, r.name, pair.better, pair.worse, pair.seeds)
-                rows.append((*names, *numbers, pair.p, pair.corrected, pair.claim, pair.remark))
-    alpha = comparison.analysis.alpha
-    note = f"Exact sign-flip tests over paired seeds, corrected by Holm within a range; alpha {alpha:.3g}."
+    rows: list[tuple[Value, ...]] = [
+        (
+            task.task, _tested_at(task, pair), pair.better, pair.worse, pair.basis.value, *pair.seeds, *pair.means,
+            pair.difference.mean, pair.difference.low, pair.difference.high, pair.p, pair.p_welch, pair.corrected,
+            pair.corrected_welch, pair.claim, outcome_words(pair),
+        )
+        for task in comparison.analysis.tasks
+        for pair in task.pairs
+    ]  # fmt: skip
+    note = (
+        "Scores: exact two-sample permutation test and Welch's test of seeds that learnt the task; learning: Fisher's "
+        "exact test of how many did. Corrected by Holm over all pairs of all tasks, without tests that cannot reach "
+        f"their threshold; a claim needs both below {comparison.analysis.alpha:.3g}."
+    )
     return Table("pairs", "Pairs", columns, tuple(rows), note=note)
 
 
-def fits(comparison: Comparison) -> Table:
-    """How many seeds passed the gate, compared pair by pair."""
-    columns = (
-        TASK, Column("more", "fits more often"), Column("less", "fits less often"), Column("seeds", "seeds"),
-        Column("p", "p", P), Column("corrected", "p, corrected", P), Column("claim", "claim"),
-        Column("remark", "remark"),
-    )  # fmt: skip
-    rows = tuple(
-        (task.task, pair.better, pair.worse, pair.seeds, pair.p, pair.corrected, pair.claim, pair.remark)
-        for task in comparison.analysis.tasks
-        for pair in task.fit_pairs
-    )
-    return Table("fits", "Fit rates compared", columns, rows)
+def _tested_at(task: TaskAnalysis, pair: Pair) -> str:
+    return range_name("id", task.trained or 0) if pair.basis is Basis.LEARNING else task.shown.name
 
 
 def matrix(comparison: Comparison) -> Table:
     """What each encoding can, costs and needs, as measured."""
     columns = (
-        TASK, ENCODING, Column("reach", "maximum length"), Column("past", "past the trained length"),
-        Column("word", "generalisation"), Column("mean", "mean there", SCORE),
-        Column("own_parameters", "own parameters", ","), Column("parameters", "all parameters", ","),
-        Column("step_ms", "ms per step", ".1f"), Column("memory_mb", "memory, MB", ".1f"),
-        Column("rate", "learning rate", "g"), Column("norm_ratio", "encoding / embedding norm", ".2f"),
-        Column("speed", "checkpoints to the bar"),
+        TASK, ENCODING, Column("limit", "maximum length"), Column("past", "past the trained length"),
+        Column("reach", "reach"), Column("word", "generalisation"), Column("mean", "mean there", SCORE),
+        Column("steps", "steps to learn"), Column("own_parameters", "own parameters", ","),
+        Column("parameters", "all parameters", ","), Column("step_ms", "ms per step", ".1f"),
+        Column("memory_mb", "memory, MB", ".1f"), Column("rate", "learning rate", "g"),
+        Column("norm_ratio", "encoding / embedding norm", ".2f"),
     )  # fmt: skip
-    heads = {task.task: task.ranges[task.headline] for task in comparison.analysis.tasks if task.ranges}
+    tasks = {task.task: task for task in comparison.analysis.tasks}
     rows: list[tuple[Value, ...]] = []
     for profile in comparison.profiles:
-        head = heads.get(profile.task)
-        cell = next((c for c in head.cells if c.encoding == profile.encoding), None) if head else None
-        mean = cell.interval.mean if cell and cell.interval else None
+        task = tasks.get(profile.task)
+        there: tuple[Value, ...] = (None, None, None)
+        steps = None
+        if task is not None and profile.encoding in task.encodings:
+            cell = task.shown.cell(profile.encoding)
+            reach = reach_words(task.reach.get(profile.encoding))
+            there = (reach, cell_words(cell), cell.interval.mean if cell.interval else None)
+            steps = steps_words(task.steps.get(profile.encoding))
         ratio = profile.encoding_norm / profile.embedding_norm if profile.embedding_norm else None
         memory = None if profile.memory is None else profile.memory / 1e6
-        speed = ", ".join("never" if seed is None else str(seed) for seed in profile.learning_speed)
-        reach = "no limit" if profile.reach is None else str(profile.reach)
+        limit = "no limit" if profile.limit is None else str(profile.limit)
         rows.append((
-            profile.task, profile.encoding, reach, profile.past, cell.word if cell else None, mean,
-            profile.own_parameters, profile.parameters, profile.step_ms, memory, profile.rate, ratio, speed,
+            profile.task, profile.encoding, limit, profile.past, *there, steps, profile.own_parameters,
+            profile.parameters, profile.step_ms, memory, profile.rate, ratio,
         ))  # fmt: skip
-    where = "; ".join(f"{task}: {r.name}" for task, r in heads.items())
+    where = "; ".join(f"{task}: {analysed.shown.name}" for task, analysed in tasks.items())
     return Table("matrix", "Matrix of encodings", columns, tuple(rows), note=f"Generalisation is measured at {where}.")
 
 
@@ -175,9 +165,8 @@ def ranks(comparison: Comparison) -> Table:
     )  # fmt: skip
     rows: list[tuple[Value, ...]] = []
     for task in comparison.analysis.tasks:
-        head = task.ranges[task.headline] if task.ranges else None
-        if head is not None and head.ranks is not None:
-            rows += _ranked(("task", task.task, head.name), head.ranks)
+        if task.shown.ranks is not None:
+            rows += _ranked(("task", task.task, task.shown.name), task.shown.ranks)
     for family, found in comparison.analysis.families.items():
         rows += _ranked(("family", family, None), found)
     note = "Ranks that share a letter are not told apart. Blocks: seeds of a task, tasks of a family."

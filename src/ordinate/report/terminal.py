@@ -1,31 +1,31 @@
-"""An analysis as text for a terminal: the table with intervals, the alarms, and the verdict in words."""
+"""An analysis as text for a terminal: a table with a row per encoding, the verdict in words, and the alarms."""
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ordinate.statistics.analysis import Analysis, Cell, Range, TaskAnalysis
+from ordinate.report.alarms import alarm_text
+from ordinate.report.sentences import at_headline, range_words, sentences
+from ordinate.report.words import cell_words, mean_and_interval, reach_words, seeds, steps_words
+from ordinate.statistics.analysis import Analysis, TaskAnalysis
+from ordinate.statistics.verdict import Word
 
-WIDE = 4  # ranges that fit beside each other
-_STYLE = {"solves": "green", "partial": "yellow", "fits": "yellow"}
+_STYLE = {Word.SOLVES: "green", Word.PARTIAL: "yellow", Word.FITS: "yellow"}
 
 
 def show(analysis: Analysis, console: Console) -> None:
     """Task by task; what limits all of them comes last."""
     for task in analysis.tasks:
-        n = len(task.seeds)
-        title = Text.assemble("\n", (task.task, "bold"), f", {n} seed{'s' * (n != 1)}  ")
+        title = Text.assemble("\n", (task.task, "bold"), f", {seeds(len(task.seeds))}  ")
         if analysis.preliminary:
-            title.append("preliminary", "bold magenta")
+            title.append("preliminary  ", "bold magenta")
+        title.append(f"({_facts(task)})", "dim")
         console.print(title)
         console.print(table(task))
-        left_out = len(task.ranges) - len(_shown(task))
-        if left_out:
-            console.print(Text(f"{left_out} more ranges are in the report and in --json", "dim"))
-        for number, line in enumerate(task.verdict):
+        for number, line in enumerate(sentences(analysis, task)):
             console.print(Text(line, "bold" if number == 0 else ""))
         for alarm in task.alarms:
-            console.print(Text.assemble(("! ", "bold red"), (f"{alarm.kind}: ", "bold"), alarm.text))
+            console.print(Text.assemble(("! ", "bold red"), (f"{alarm.kind}: ", "bold"), alarm_text(alarm)))
     console.print()
     for reason in analysis.preliminary:
         console.print(Text.assemble(("Preliminary: ", "bold magenta"), f"{reason}."))
@@ -37,46 +37,34 @@ def show(analysis: Analysis, console: Console) -> None:
         console.print(f"Average ranks over {which}: {order}")
 
 
+def _facts(task: TaskAnalysis) -> str:
+    """What the numbers are to be seen against: `trained to 32, floor 0.06 at longer 64 (2x)`."""
+    floor = "floor" if task.bar is not None else "best baseline"
+    trained = [f"trained to {task.trained}"] if task.trained else []
+    return ", ".join([*trained, f"{floor} {task.shown.floor:.2f} {at_headline(task)}"])
+
+
 def table(task: TaskAnalysis) -> Table:
-    """One row per encoding, best first on the range that ranks the task."""
-    found = Table(box=None, pad_edge=False, header_style="bold")
-    found.add_column("encoding", no_wrap=True)
-    if task.bar is not None:
-        found.add_column("fitted", justify="right", no_wrap=True)
-    ranges = _shown(task)
-    for r in ranges:
-        found.add_column(_heading(r))
+    """One row per encoding, best first on the headline range; all other ranges are in the report."""
+    inside = next((r for r in reversed(task.ranges) if r.split == "id"), None)
+    inside = None if inside is task.shown else inside
+    columns = ["encoding", *(["learnt"] if task.learnt else []), *(["steps to learn"] if task.steps else [])]
+    columns += [*(["in distribution"] if inside else []), range_words(task)]
+    columns += [*(["reach"] if task.reach else []), *(["there"] if task.learnt else [])]
+    found = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in columns:
+        found.add_column(name, no_wrap=name in ("encoding", "learnt", "reach"))
     for encoding in task.encodings:
+        cell = task.shown.cell(encoding)
         row: list[Text | str] = [encoding]
-        if task.bar is not None:
-            good, of = task.fits[encoding]
-            row.append(f"{good}/{of}")
-        row += [_cell(next(c for c in r.cells if c.encoding == encoding)) for r in ranges]
+        row += ["{}/{}".format(*task.learnt[encoding])] if task.learnt else []
+        row += [steps_words(task.steps.get(encoding), ">")] if task.steps else []
+        if inside:
+            mean = inside.cell(encoding).interval
+            row.append(f"{mean.mean:.3f}" if mean else "-")
+        row.append(mean_and_interval(cell.interval) or "-")
+        row += [reach_words(task.reach[encoding])] if task.reach else []
+        if task.learnt:
+            row.append(Text(cell_words(cell), _STYLE.get(cell.word, "") if cell.word else ""))
         found.add_row(*row)
     return found
-
-
-def _shown(task: TaskAnalysis) -> list[Range]:
-    """As many ranges as a terminal has room for: in distribution, the one that ranks the task, and the farthest."""
-    if len(task.ranges) <= WIDE:
-        return list(task.ranges)
-    last = len(task.ranges) - 1
-    inside = max((i for i, r in enumerate(task.ranges) if r.split == "id"), default=0)
-    return [task.ranges[i] for i in sorted({inside, task.headline, last})]
-
-
-def _heading(r: Range) -> str:
-    return f"{r.name} (floor {r.floor:.2f})"
-
-
-def _cell(cell: Cell) -> Text:
-    """`solves 0.998 [0.995, 1.000]`; the numbers of seeds that may not be reported are not there."""
-    shown = cell.interval is not None and not cell.word.startswith("did not fit")
-    style = _STYLE.get(cell.word, "dim" if cell.interval is None else "")
-    text = Text(cell.word + " " * bool(shown and cell.word), style)
-    if shown and cell.interval is not None:
-        i = cell.interval
-        text.append(f"{i.mean:.3f} ", "default")
-        if i.low is not None and i.high is not None:
-            text.append(f"[{i.low:.3f}, {i.high:.3f}]", "dim")
-    return text

@@ -1,12 +1,17 @@
 """Writes a comparison as files: a page, tables and figures."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ordinate.core.errors import InputError, nearest
+from ordinate.report.alarms import alarm_text
+from ordinate.report.output import put
+from ordinate.report.sentences import sentences
 from ordinate.report.table import Table, as_json, comma_separated, latex, markdown, markdown_text, plain
 from ordinate.report.tables import results, tables
+from ordinate.statistics.analysis import TaskAnalysis
 from ordinate.store.files import write_atomic
 from ordinate.studies.comparison import Comparison
 
@@ -20,13 +25,13 @@ def write(
     wanted, folder = [known(name) for name in formats], Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if "html" in wanted:
-        _put(folder / "report.html", render(comparison, "html"))
+        put(folder / "report.html", render(comparison, "html"))
     others = [name for name in wanted if name != "html"]
     if others:
         (folder / "tables").mkdir(exist_ok=True)
         for table in tables(comparison):
             for name in others:
-                _put(folder / "tables" / f"{table.name}.{name}", _one(table, name))
+                put(folder / "tables" / f"{table.name}.{name}", _one(table, name))
     if figures:
         _write_figures(comparison, folder / "figures")
     return folder / "report.html"
@@ -66,11 +71,6 @@ def known(name: str) -> str:
     return name
 
 
-def _put(path: Path, text: str) -> None:
-    # A name from a command line may hold bytes that are no letters.
-    write_atomic(path, text.encode("utf-8", "backslashreplace"))
-
-
 def _write_figures(comparison: Comparison, folder: Path) -> None:
     from ordinate.report.chart import Heat, data
     from ordinate.report.figures import figures
@@ -82,7 +82,7 @@ def _write_figures(comparison: Comparison, folder: Path) -> None:
             continue
         for ending, content in save(figure).items():
             write_atomic(folder / f"{figure.name}.{ending}", content)
-        _put(folder / f"{figure.name}.csv", comma_separated(data(figure)))
+        put(folder / f"{figure.name}.csv", comma_separated(data(figure)))
 
 
 def _words(comparison: Comparison) -> list[str]:
@@ -90,42 +90,47 @@ def _words(comparison: Comparison) -> list[str]:
     analysis = comparison.analysis
     lines = [f"preliminary: {reason}" for reason in analysis.preliminary]
     for task in analysis.tasks:
-        lines += [f"{task.task}: {sentence}" for sentence in task.verdict]
-        lines += [f"{task.task}: alarm, {alarm.kind}: {alarm.text}" for alarm in task.alarms]
+        lines += [f"{task.task}: {sentence}" for sentence in sentences(analysis, task)]
+        lines += [f"{task.task}: alarm, {alarm.kind}: {alarm_text(alarm)}" for alarm in task.alarms]
     lines += [f"not told: {limit}" for limit in analysis.limits]
     lines += [f"failed: {run}: {error}" for run, error in comparison.failures.items()]
+    lines.append(f"rules of comparison: {analysis.rules}")
     return [" ".join(line.split()) for line in lines]
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:
-    """Everything but the pictures, as data."""
+    """Everything but the pictures, as data, with the sentences that it makes."""
     analysis = comparison.analysis
     return {
         "id": comparison.id,
         "command": comparison.command,
+        "rules": analysis.rules,
         "encodings": analysis.encodings,
         "alpha": analysis.alpha,
+        "pairs": analysis.pairs,
+        "seeds_needed": analysis.seeds_needed,
         "preliminary": analysis.preliminary,
         "limits": analysis.limits,
-        "tasks": [
-            {
-                "task": task.task,
-                "family": task.family,
-                "metric": comparison.metrics.get(task.task),
-                "direction": task.direction,
-                "bar": task.bar,
-                "trained": comparison.trained.get(task.task),
-                "encodings": task.encodings,
-                "seeds": task.seeds,
-                "seeds_needed": task.seeds_needed,
-                "headline": task.ranges[task.headline].name if task.ranges else None,
-                "verdict": task.verdict,
-                "alarms": [{"kind": alarm.kind, "text": alarm.text} for alarm in task.alarms],
-            }
-            for task in analysis.tasks
-        ],
+        "tasks": [_task(comparison, task) for task in analysis.tasks],
+        "families": {family: asdict(ranks) for family, ranks in analysis.families.items()},
         "tables": {table.name: plain(table)["rows"] for table in tables(comparison)},
         "settings": comparison.settings,
         "machine": comparison.machine,
         "failures": comparison.failures,
     }
+
+
+def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
+    data = asdict(task)
+    data["headline"] = task.shown.name
+    data["metric"] = comparison.metrics.get(task.task)
+    data["trained"] = comparison.trained.get(task.task)
+    for reach, own in zip(data["reach"].values(), task.reach.values(), strict=True):
+        reach |= {"median": own.median, "low": own.low, "high": own.high}
+    for steps, taken in zip(data["steps"].values(), task.steps.values(), strict=True):
+        steps |= {"median": taken.median, "low": taken.low, "high": taken.high} if taken.seeds else {}
+    for pair, judged in zip(data["pairs"], task.pairs, strict=True):
+        pair["claim"] = judged.claim
+    data["sentences"] = sentences(comparison.analysis, task)
+    data["alarms"] = [{**asdict(alarm), "text": alarm_text(alarm)} for alarm in task.alarms]
+    return data

@@ -1,92 +1,85 @@
 """What a reader must know before believing a table, found in the scores themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ordinate.statistics.analysis import Alarm, Range, TaskAnalysis
+from ordinate.statistics.analysis import Alarm, Range
 from ordinate.statistics.band import band
 from ordinate.statistics.observation import Observation
 
 CEILING = 0.99  # a common score above it needs no explanation
 NOISE = 0.005  # where the number of sequences is unknown
 SHOWN = 0.01  # the share of an evaluation set that training may show too
+LARGE = 5.0  # times the token embeddings: what an encoding adds may then decide by its size alone
 
 
-def alarms_of(task: TaskAnalysis, items: Sequence[Observation]) -> list[Alarm]:
-    """All alarms that the scores of one task raise."""
-    found = [*_seeds(task, items), *_sets(items), *_overlap(items), *_diverged(items)]
-    if task.bar is not None:
-        found += [alarm for r in task.ranges for alarm in _level(task, r)]
-        found += _gate(task)
-    return found
+def oversized(added: float | None, embedding: float | None) -> bool:
+    """Whether what an encoding adds is so much larger than the token embeddings that its size may decide."""
+    return (added or 0.0) > LARGE * (embedding or 0.0)
 
 
-def _level(task: TaskAnalysis, r: Range) -> list[Alarm]:
+def alarms_of(
+    items: Sequence[Observation],
+    ranges: Sequence[Range],
+    learnt: Mapping[str, tuple[int, int]],
+    pairs: int,
+    seeds_needed: int,
+) -> list[Alarm]:
+    """All alarms that the scores of one task raise; `learnt` is empty for a task scored by loss."""
+    alarms = [*_seeds(items, pairs, seeds_needed), *_sets(items), *_overlap(items), *_diverged(items)]
+    if learnt:
+        alarms += [alarm for r in ranges for alarm in _level(r)]
+        short = {encoding: [good, of] for encoding, (good, of) in learnt.items() if good < of}
+        alarms += [Alarm("gate", {"learnt": short})] if short else []
+    return alarms
+
+
+def _level(r: Range) -> Iterator[Alarm]:
     """All encodings at one score: at the floor nothing was learnt, below the top the data may be at fault."""
     scores = [[s for s in cell.scores if s is not None] for cell in r.cells]
     means = [sum(s) / len(s) for s in scores if s]
     if len(means) < 2:
-        return []
-    middle = sum(means) / len(means)
-    if max(means) <= _high(r.floor, r.sequences):
-        why = "nothing was learnt" if r.split == "id" else "nothing of what was learnt reaches there"
-        text = f"{r.name}: every encoding is at the floor ({r.floor:.3f}): {why}, there is nothing to compare"
-        return [Alarm("floor", text)]
+        return
+    middle, place = sum(means) / len(means), {"split": r.split, "length": r.length}
+    if max(means) <= (r.floor + NOISE if r.sequences is None else band(r.floor, r.sequences)[1]):
+        yield Alarm("floor", {**place, "floor": r.floor})
+        return
     low, high = (middle - NOISE, middle + NOISE) if r.sequences is None else band(middle, r.sequences)
     if max(means) < CEILING and low <= min(means) and max(means) <= high:
-        span = f"{min(means):.3f} to {max(means):.3f}"
-        text = (
-            f"{r.name}: every encoding has the same score within noise ({span}): suspect the data before the encodings"
-        )
-        return [Alarm("ceiling", text)]
-    return []
+        yield Alarm("ceiling", {**place, "low": min(means), "high": max(means)})
 
 
-def _high(floor: float, sequences: int | None) -> float:
-    return floor + NOISE if sequences is None else band(floor, sequences)[1]
-
-
-def _gate(task: TaskAnalysis) -> list[Alarm]:
-    failed = {encoding: f"{encoding} {good} of {all_}" for encoding, (good, all_) in task.fits.items() if good < all_}
-    if not failed:
-        return []
-    whose = ", ".join(failed.values())
-    text = f"seeds that learnt the task in distribution: {whose}; the others are not compared beyond it"
-    return [Alarm("gate", text)]
-
-
-def _seeds(task: TaskAnalysis, items: Sequence[Observation]) -> list[Alarm]:
-    found, n = [], len(task.seeds)
-    if task.seeds_needed > n:
-        text = f"{n} seed{'s' * (n != 1)}: a claim about {len(task.encodings)} encodings needs {task.seeds_needed}"
-        found.append(Alarm("seeds", text))
+def _seeds(items: Sequence[Observation], pairs: int, needed: int) -> Iterator[Alarm]:
     own: dict[str, set[int]] = {}
     for item in items:
         own.setdefault(item.encoding, set()).add(item.seed)
-    short = {encoding: seeds for encoding, seeds in own.items() if len(seeds) < n}
+    n = len({item.seed for item in items})
+    if needed > n:
+        yield Alarm("seeds", {"seeds": n, "needed": needed, "pairs": pairs})
+    short = {encoding: len(seeds) for encoding, seeds in own.items() if len(seeds) < n}
     if short:
-        whose = ", ".join(f"{encoding} {len(seeds)}" for encoding, seeds in short.items())
-        found.append(Alarm("seeds", f"unequal seeds ({whose} of {n}): pairs are compared on those that both have"))
-    return found
+        yield Alarm("unequal", {"seeds": n, "fewer": short})
 
 
-def _sets(items: Sequence[Observation]) -> list[Alarm]:
+def _sets(items: Sequence[Observation]) -> Iterator[Alarm]:
     hashes: dict[tuple[str, int], set[str]] = {}
     for item in items:
         hashes.setdefault((item.split, item.length), set()).add(item.hash)
-    wrong = [f"{split} {length}" for (split, length), known in hashes.items() if len(known) > 1]
-    return [Alarm("sets", f"not all runs were scored on the same problems: {', '.join(wrong)}")] if wrong else []
+    differing = [[split, length] for (split, length), known in hashes.items() if len(known) > 1]
+    if differing:
+        yield Alarm("sets", {"ranges": differing})
 
 
-def _overlap(items: Sequence[Observation]) -> list[Alarm]:
-    shown: dict[tuple[str, int], float] = {}
+def _overlap(items: Sequence[Observation]) -> Iterator[Alarm]:
+    shares: dict[tuple[str, int], float] = {}
     for item in items:
         if item.seen is not None:
-            shown[item.split, item.length] = max(item.seen, shown.get((item.split, item.length), 0.0))
-    much = [f"{share:.0%} of {split} {length}" for (split, length), share in shown.items() if share > SHOWN]
-    return [Alarm("overlap", f"training showed problems of the evaluation: {', '.join(much)}")] if much else []
+            shares[item.split, item.length] = max(item.seen, shares.get((item.split, item.length), 0.0))
+    much = [[split, length, share] for (split, length), share in shares.items() if share > SHOWN]
+    if much:
+        yield Alarm("overlap", {"ranges": much})
 
 
-def _diverged(items: Sequence[Observation]) -> list[Alarm]:
-    lost = sorted({(item.encoding, item.seed) for item in items if item.diverged})
-    whose = ", ".join(f"{encoding} (seed {seed})" for encoding, seed in lost)
-    return [Alarm("diverged", f"training diverged: {whose}")] if lost else []
+def _diverged(items: Sequence[Observation]) -> Iterator[Alarm]:
+    runs = sorted({(item.encoding, item.seed) for item in items if item.diverged})
+    if runs:
+        yield Alarm("diverged", {"runs": [list(run) for run in runs]})

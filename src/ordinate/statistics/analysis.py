@@ -1,10 +1,17 @@
-"""All that the scores of a comparison say: cells, pairs, ranks, alarms and a verdict in words, as plain data."""
+"""All that the scores of a comparison say, as plain data; `report` turns it into words."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 from ordinate.statistics.interval import Interval
-from ordinate.statistics.observation import Direction, Split
+from ordinate.statistics.observation import Direction, Split, range_name
 from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.verdict import Word
+from ordinate.statistics.welch import Difference
+
+RULES = "2"  # which rules of a fair comparison were applied: raised when results of two kinds must not be mixed
 
 
 @dataclass(frozen=True)
@@ -12,27 +19,57 @@ class Cell:
     """One encoding on one range."""
 
     encoding: str
-    word: str  # "solves", "mixed: 3 solve, 2 fit", "did not fit (0.63)"; empty for a task scored by loss
-    words: dict[str, int]  # how many seeds have which word
+    words: dict[Word, int]  # how many seeds have which word; empty for a task scored by loss
     seeds: tuple[int, ...]
     scores: tuple[float | None, ...]  # of all seeds, in their order
-    counted: tuple[bool, ...]  # which of them may be reported here: out of distribution, those that fitted
+    counted: tuple[bool, ...]  # which of them may be reported here: out of distribution, those that learnt the task
     interval: Interval | None  # of the mean over those that count
     normalised: float | None  # that mean: 0 at chance, 1 when all is right
+    inside: float | None  # the mean score in distribution of all its seeds
+
+    @property
+    def word(self) -> Word | None:
+        """The word that all seeds share, if they share one."""
+        return next(iter(self.words)) if len(self.words) == 1 else None
+
+
+class Basis(StrEnum):
+    """What two encodings are compared by."""
+
+    SCORES = "scores"  # on the headline range, of seeds that learnt the task
+    LEARNING = "learning"  # how many seeds learnt the task
+
+
+class Outcome(StrEnum):
+    """What a test allows to be said about a pair."""
+
+    CLAIM = "better"
+    FLOOR = "both at the floor"
+    FEW_SEEDS = "not enough seeds"
+    ALIKE = "no difference"  # above the margin, from 30 seeds on
+    OPEN = "not told apart"
+    SAME = "learnt alike"  # by both in every seed, or by neither in any: nothing to test
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two encodings on one range, seed by seed; `better` has the higher mean (for a loss, the lower)."""
+    """Two encodings on the headline range; `better` has the higher mean (for a loss, the lower)."""
 
     better: str
     worse: str
-    seeds: int  # compared: both had to count
-    difference: Interval | None  # better minus worse, in the score's own unit
-    p: float | None
-    corrected: float | None  # by Holm, over all pairs of this task and range
-    claim: bool
-    remark: str
+    basis: Basis
+    seeds: tuple[int, int]  # of the better, of the worse
+    means: tuple[float, float]  # of the scores, or the shares of seeds that learnt the task
+    difference: Difference  # better minus worse, in the score's own unit
+    p: float  # permutation test of scores, Fisher's of learning
+    corrected: float  # by Holm, over all headline pairs of the comparison
+    p_welch: float | None  # scores only
+    corrected_welch: float | None
+    outcome: Outcome
+
+    @property
+    def claim(self) -> bool:
+        return self.outcome is Outcome.CLAIM
 
 
 @dataclass(frozen=True)
@@ -45,21 +82,41 @@ class Range:
     floor: float
     sequences: int | None
     cells: tuple[Cell, ...]  # best first
-    pairs: tuple[Pair, ...]
     ranks: Ranks | None  # over seeds
 
     @property
     def name(self) -> str:
-        words = {"valid": "validation", "id": "in distribution", "ood": "longer", "shift": "shifted"}
-        return f"{words[self.split]} {self.length}"
+        return range_name(self.split, self.length)
+
+    def cell(self, encoding: str) -> Cell:
+        return next(cell for cell in self.cells if cell.encoding == encoding)
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """Something that a reader must know before believing a table."""
+    """Something that a reader must know before believing a table: its kind, and the facts that belong to it."""
 
-    kind: str  # floor | ceiling | grid edge | gate | seeds | overlap | sets | sizes | diverged
-    text: str
+    kind: str  # see report/alarms.py, which has a sentence for each
+    facts: dict[str, Any]
+
+
+class Finding(StrEnum):
+    """The bottom line of a task."""
+
+    ALONE = "one encoding"  # nothing to compare
+    NOT_LEARNT = "nobody learnt it"
+    USE = "use"  # the tests set some encodings above all others
+    OPEN = "not shown"  # they do not
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the tests allow to be said about a task."""
+
+    finding: Finding
+    use: tuple[str, ...]  # above all others, and not told apart among themselves
+    seeds: int  # the fewest that an encoding has
+    unseen: float | None  # the rate of failures that so many seeds cannot see, even if all agree
 
 
 @dataclass(frozen=True)
@@ -70,15 +127,22 @@ class TaskAnalysis:
     family: str
     direction: Direction
     bar: float | None
+    trained: int | None  # the longest length in distribution
     encodings: tuple[str, ...]  # best first, on the headline range
     seeds: tuple[int, ...]
-    seeds_needed: int  # for a claim about any pair
     ranges: tuple[Range, ...]  # id, then ood, then shift, by length
-    headline: int  # which of the ranges ranks the task: the shortest longer one, else a shifted one, else the last
-    fits: dict[str, tuple[int, int]]  # encoding: seeds that passed the gate, of how many
-    fit_pairs: tuple[Pair, ...]  # their rates compared
-    verdict: tuple[str, ...]  # sentences
+    headline: int  # which of the ranges encodings are tested on
+    learnt: dict[str, tuple[int, int]]  # encoding: seeds that learnt the task, of how many; empty for a loss
+    reach: dict[str, Reach]  # encoding: how far it holds; empty for a loss
+    steps: dict[str, Steps]  # encoding: how long learning took, where that is known
+    pairs: tuple[Pair, ...]  # those that have seeds to compare, learning first
+    verdict: Verdict
     alarms: tuple[Alarm, ...]
+
+    @property
+    def shown(self) -> Range:
+        """The headline range."""
+        return self.ranges[self.headline]
 
 
 @dataclass(frozen=True)
@@ -88,17 +152,21 @@ class Analysis:
     tasks: tuple[TaskAnalysis, ...]
     encodings: tuple[str, ...]
     alpha: float
+    pairs: int = 0  # headline pairs of all tasks
+    seeds_needed: int = 0  # for a claim about any of them
     families: dict[str, Ranks] = field(default_factory=dict)  # family of tasks: ranks over its tasks, where it has two
     limits: tuple[str, ...] = ()  # what the data do not tell
     preliminary: tuple[str, ...] = ()  # rules that were relaxed
+    rules: str = RULES
 
     def records(self) -> list[dict[str, str | int | float | None]]:
         """One for each task, range and encoding."""
         return [
             {
                 "task": task.task, "range": r.name, "split": r.split, "length": r.length, "encoding": cell.encoding,
-                "word": cell.word, **_fits(task, cell.encoding), **_numbers(cell.interval),
-                "normalised": cell.normalised, "chance": r.chance, "floor": r.floor, "sequences": r.sequences,
+                "word": _shared(cell), **_learnt(task, cell.encoding), **_numbers(cell.interval),
+                "normalised": cell.normalised, "reach": _reach(task, cell.encoding), "chance": r.chance,
+                "floor": r.floor, "sequences": r.sequences,
             }
             for task in self.tasks
             for r in task.ranges
@@ -106,13 +174,21 @@ class Analysis:
         ]  # fmt: skip
 
 
-def _fits(task: TaskAnalysis, encoding: str) -> dict[str, int | None]:
-    fitted, of = task.fits.get(encoding, (None, None))
-    return {"fitted": fitted, "of": of}
+def _shared(cell: Cell) -> str | None:
+    return "mixed" if len(cell.words) > 1 else cell.word and cell.word.value
 
 
-def _numbers(found: Interval | None) -> dict[str, float | int | None]:
+def _learnt(task: TaskAnalysis, encoding: str) -> dict[str, int | None]:
+    learnt, of = task.learnt.get(encoding, (None, None))
+    return {"learnt": learnt, "of": of}
+
+
+def _reach(task: TaskAnalysis, encoding: str) -> float | None:
+    return task.reach[encoding].median if encoding in task.reach else None
+
+
+def _numbers(mean: Interval | None) -> dict[str, float | int | None]:
     """A mean with its 95 % interval, extremes, and over how many seeds."""
-    if found is None:
+    if mean is None:
         return {"mean": None, "low": None, "high": None, "minimum": None, "maximum": None, "n": 0}
-    return {name: getattr(found, name) for name in ("mean", "low", "high", "minimum", "maximum", "n")}
+    return {name: getattr(mean, name) for name in ("mean", "low", "high", "minimum", "maximum", "n")}

@@ -1,15 +1,16 @@
 """Where the mean of a few seeds lies: Student t for few values, a bootstrap for more."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float, Num
 
 from ordinate.core.errors import InputError
+from ordinate.statistics.student import quantile
 
 ENOUGH = 20  # values for the bootstrap; with 5, BCa covers only 84 % where it promises 95
 PLENTY = 2000  # values from which on the mean is normal for all purposes, and resamples would fill the memory
@@ -27,14 +28,14 @@ class Interval:
     maximum: float
     n: int
 
-    @property
-    def off_zero(self) -> bool:
-        """Whether the whole interval lies on one side of zero."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
+def interval(
+    values: Sequence[float] | Num[np.ndarray, " n"], level: float = 0.95, bounds: tuple[float, float] | None = None
+) -> Interval:
+    """The interval of a mean: Student t below 20 values and above 2,000, BCa between. Their order does not matter.
 
-def interval(values: Sequence[float] | Num[np.ndarray, " n"], level: float = 0.95) -> Interval:
-    """The interval of a mean: Student t below 20 values and above 2,000, BCa between. Their order does not matter."""
+    `bounds` are those of the score: an interval does not reach where no score can lie.
+    """
     if not 0 < level < 1:
         raise InputError(f"the level of an interval lies between 0 and 1, got {level}")
     found = finite(values, "an interval")
@@ -44,6 +45,8 @@ def interval(values: Sequence[float] | Num[np.ndarray, " n"], level: float = 0.9
     if minimum == maximum:  # exactly so: a sum divided again could be off by a rounding
         return Interval(minimum, minimum, minimum, minimum, maximum, n)
     low, high = (bca if ENOUGH <= n < PLENTY else student)(found, level)
+    if bounds:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
     return Interval(float(found.mean()), low, high, minimum, maximum, n)
 
 
@@ -61,7 +64,7 @@ def finite(values: Sequence[float] | Num[np.ndarray, " n"], purpose: str) -> Flo
 def student(values: Float[np.ndarray, " n"], level: float) -> tuple[float, float]:
     """Mean ± t · standard error; for normal values the coverage is exact at any number of them."""
     n = len(values)
-    half = student_quantile((1 + level) / 2, n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
+    half = quantile((1 + level) / 2, float(n - 1)) * float(values.std(ddof=1)) / math.sqrt(n)
     mean = float(values.mean())
     return mean - half, mean + half
 
@@ -97,34 +100,3 @@ def _weights(n: int) -> Float[np.ndarray, "resamples n"]:
     """How much each of n values counts in each resample: the same for all intervals of n values."""
     source = np.random.default_rng(list(b"interval"))
     return source.multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n
-
-
-@cache
-def student_quantile(probability: float, freedom: int) -> float:
-    """The t below which this share of Student's distribution lies, for whole degrees of freedom."""
-    if not 0 < probability < 1 or freedom < 1:
-        raise InputError(
-            "a Student quantile needs a probability between 0 and 1 and at least one degree of freedom, "
-            f"got {probability} and {freedom}"
-        )
-    angle = invert(lambda angle: _within(angle, freedom), abs(2 * probability - 1), 0.0, math.pi / 2)
-    return math.copysign(math.sqrt(freedom) * math.tan(angle), probability - 0.5)
-
-
-def _within(angle: float, freedom: int) -> float:
-    """The share of Student's distribution with |t| < √freedom · tan(angle): Abramowitz & Stegun 26.7.3 and 26.7.4."""
-    odd = freedom % 2
-    cosine = math.cos(angle)
-    term, total = cosine if odd else 1.0, 0.0
-    for power in range(odd, freedom - 1, 2):
-        total += term
-        term *= cosine**2 * (power + 1) / (power + 2)
-    return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
-
-
-def invert(increasing: Callable[[float], float], value: float, low: float, high: float) -> float:
-    """Where between low and high an increasing function reaches a value, by bisection."""
-    for _ in range(64):  # as many halvings as a float has bits to tell apart
-        middle = (low + high) / 2
-        low, high = (middle, high) if increasing(middle) < value else (low, middle)
-    return (low + high) / 2

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.interval import Interval
 from ordinate.statistics.pairs import seeds_needed
+from ordinate.statistics.welch import Difference
 
 LOOKS = 3
-MOST = 20  # seeds: exact tests end there
+MOST = 20  # seeds
 MARGIN = 0.02  # a smaller difference of scores does not matter
+ALIKE = 30  # seeds from which on "no difference" may be said: with fewer, a rare failure is too often missed
 
 
 @dataclass(frozen=True)
@@ -22,31 +23,28 @@ class Looks:
     alpha: float
 
 
-def plan(encodings: int, alpha: float = 0.05) -> Looks:
-    """The first look when a claim becomes possible, the last at 20 seeds, one half way; fewer where two would meet."""
+def plan(pairs: int, alpha: float = 0.05) -> Looks:
+    """The first look when a claim becomes possible, the last at 20 seeds, one half way; fewer where two would meet.
+
+    `pairs` counts the headline pairs of all tasks.
+    """
     for count in range(LOOKS, 0, -1):
-        first = seeds_needed(encodings, alpha / count)
+        first = seeds_needed(pairs, alpha / count)
         steps = range(count - 1)
         sizes = (*(first + (MOST - first) * step // len(steps) for step in steps), MOST)
         if first <= MOST and len(set(sizes)) == count:
             return Looks(sizes, alpha / count)
     raise InputError(
-        f"{encodings} encodings cannot be told apart with {MOST} seeds at a risk of {alpha:g}: {_possible(alpha)}"
+        f"{pairs} pairs of encodings cannot be told apart with {MOST} seeds at a risk of {alpha:g}: compare fewer "
+        "encodings or tasks, or allow a larger risk"
     )
 
 
-def _possible(alpha: float) -> str:
-    """What to do when there are too many encodings."""
-    if seeds_needed(2, alpha) > MOST:
-        return "not even 2 can, so allow a larger risk"
-    most = 2
-    while seeds_needed(most + 1, alpha) <= MOST:
-        most += 1
-    return f"compare at most {most}"
+def no_difference(gap: Difference, seeds: int, margin: float = MARGIN) -> bool:
+    """Whether the difference is settled to be too small to matter: its whole interval lies inside the margin.
 
-
-def no_difference(difference: Interval, margin: float = MARGIN) -> bool:
-    """Whether the difference is settled to be too small to matter: its whole interval lies inside the margin."""
-    if difference.low is None or difference.high is None:
+    Never with fewer than 30 seeds on either side, nor where the scores have no spread to judge by.
+    """
+    if seeds < ALIKE or gap.low is None or gap.high is None or gap.low == gap.high:
         return False
-    return -margin < difference.low and difference.high < margin
+    return -margin < gap.low and gap.high < margin

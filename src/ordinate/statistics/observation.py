@@ -5,6 +5,14 @@ from typing import Literal
 
 Split = Literal["valid", "id", "ood", "shift"]
 Direction = Literal["higher", "lower"]
+Place = tuple[Split, int]  # a split and a length: one range that scores are taken on
+
+SPLIT_NAMES: dict[str, str] = {"valid": "validation", "id": "in distribution", "ood": "longer", "shift": "shifted"}
+
+
+def range_name(split: str, length: int) -> str:
+    """`longer 64`."""
+    return f"{SPLIT_NAMES[split]} {length}"
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,7 @@ class Observation:
     chance: float = 0.0
     floor: float = 0.0  # the best score that needs no order; at least chance
     sequences: int | None = None  # in the evaluation set; none: unknown, so the floor has no band
-    bar: float | None = 0.95  # the score at which a task counts as solved; none: no gate and no words
+    bar: float | None = 0.95  # the score at which a task counts as learnt; none: no gate and no words
     direction: Direction = "higher"
     diverged: bool = False
     family: str = ""

@@ -1,102 +1,82 @@
-"""Two encodings seed by seed: an exact test, its correction for many pairs, and how many seeds a claim needs."""
+"""Many tests at once: their correction, and how many seeds a claim needs."""
 
 import math
-from collections.abc import Sequence
-
-import numpy as np
-from jaxtyping import Float, Num
+from collections.abc import Iterable, Sequence
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.interval import PLENTY, finite
-
-EXACT = 20  # pairs; beyond, signs are drawn
-DRAWS = 100_000
-BLOCK = 2_000  # draws at a time, so that even a thousand pairs take 16 MB
-ROUNDING = 1e-12  # of the largest sum: sums closer than this are the same sum, added in another order
+from ordinate.statistics.permutation import least_p
 
 
-def sign_flip(differences: Sequence[float] | Num[np.ndarray, " n"]) -> float:
-    """How often random signs would give a mean at least as far from zero: two-sided, exact up to 20 pairs.
+def holm(p: Sequence[float], least: Sequence[float] | None = None, alpha: float = 0.05) -> list[float]:
+    """Corrected p values, in the order given: those below alpha have a risk of alpha that any of them is false.
 
-    Without a difference between two encodings, a seed's difference is as likely to have the other sign.
+    Holm (1979), and where `least` tells the smallest p that each test can give, with Tarone's (1990) idea: a test that
+    cannot reach its threshold cannot raise a false claim, so it need not be counted. The number of tests becomes
+    K, the smallest k such that no more than k tests have a least p below alpha / k; it is found again for those that
+    are left whenever one is claimed (Hommel and Krummenauer 1998). With `least` at 0, K is the number of those left.
     """
-    return sign_flips([differences])[0]
-
-
-def sign_flips(many: Sequence[Sequence[float] | Num[np.ndarray, "..."]]) -> list[float]:
-    """The test for each of many; where signs have to be drawn, all share the draws."""
-    found = [finite(differences, "a sign-flip test") for differences in many]
-    # the test may depend neither on the order nor on who is subtracted from whom
-    sizes = [np.sort(np.abs(values))[::-1] for values in found]
-    least = [abs(float(v.sum())) - ROUNDING * float(s.sum()) for v, s in zip(found, sizes, strict=True)]
-    p = [1.0] * len(found)
-    drawn = []
-    for index, (size, bound) in enumerate(zip(sizes, least, strict=True)):
-        if bound <= 0:
-            continue
-        if len(size) <= EXACT:
-            p[index] = _count(size, bound) / (1 << len(size))
-        elif len(size) <= PLENTY:
-            drawn.append(index)
-        else:  # a sum of so many signs is normal
-            p[index] = math.erfc(bound / math.sqrt(2 * float(size @ size)))
-    for index, value in zip(drawn, _drawn([sizes[i] for i in drawn], [least[i] for i in drawn]), strict=True):
-        p[index] = value
-    return p
-
-
-def _drawn(sizes: list[Float[np.ndarray, "..."]], least: list[float]) -> list[float]:
-    """By drawing signs. The signs that were seen are one of the draws: p is never 0."""
-    if not sizes:
-        return []
-    table = np.zeros((max(map(len, sizes)), len(sizes)))  # a difference of 0 has no sign
-    for column, size in enumerate(sizes):
-        table[: len(size), column] = size
-    source, extreme = np.random.default_rng(list(b"sign flip")), np.zeros(len(sizes), dtype=np.int64)
-    for _ in range(DRAWS // BLOCK):
-        signs = 2.0 * source.integers(2, size=(BLOCK, len(table)), dtype=np.int8) - 1
-        extreme += (np.abs(signs @ table) >= np.array(least)).sum(axis=0)
-    return [(int(count) + 1) / (DRAWS + 1) for count in extreme]
-
-
-def _count(sizes: Float[np.ndarray, " n"], least: float) -> int:
-    """How many of the 2ⁿ signs give a sum of at least this, up or down.
-
-    A sum is one of the first half's plus one of the second half's: with the latter sorted, nobody need add them up.
-    """
-    first, second = _sums(sizes[::2]), np.sort(_sums(sizes[1::2]))
-    above = len(second) - np.searchsorted(second, least - first, side="left")
-    below = np.searchsorted(second, -least - first, side="right")
-    return int(above.sum() + below.sum())
-
-
-def _sums(sizes: Float[np.ndarray, " n"]) -> Float[np.ndarray, " signs"]:
-    """The sums under all signs."""
-    sums = np.zeros(1)
-    for size in sizes:
-        sums = np.concatenate((sums + size, sums - size))
-    return sums
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Corrected p values, in the order given: those below alpha have a risk of alpha that any is false (Holm 1979)."""
     if not all(0 <= value <= 1 for value in p):
         raise InputError(f"p values lie between 0 and 1, got {', '.join(f'{value:g}' for value in p)}")
+    counter = _Counter([0.0] * len(p) if least is None else least, alpha)
     corrected, largest = [0.0] * len(p), 0.0
-    for place, index in enumerate(sorted(range(len(p)), key=lambda index: p[index])):
-        largest = max(largest, min(1.0, (len(p) - place) * p[index]))
+    for index in sorted(range(len(p)), key=lambda index: p[index]):
+        largest = max(largest, min(1.0, counter.count * p[index]))
         corrected[index] = largest
+        counter.leave_out(index)
     return corrected
 
 
-def seeds_needed(encodings: int, alpha: float = 0.05) -> int:
-    """The fewest seeds with which some pair can be claimed: n seeds give no p below 2 / 2ⁿ, times all pairs."""
-    if encodings < 2:
-        raise InputError(f"a claim compares at least 2 encodings, got {encodings}")
+def effective_number(least: Sequence[float], alpha: float = 0.05) -> int:
+    """Tarone's K: how many tests share alpha when those with these smallest p values are made."""
+    return _Counter(least, alpha).count
+
+
+class _Counter:
+    """Tarone's K while tests leave the family, in linear time: K never grows."""
+
+    def __init__(self, least: Sequence[float], alpha: float) -> None:
+        size = len(least)
+        # Among how many tests each can still be claimed.
+        self.reach = [size if value * size < alpha else _among(value, alpha) for value in least]
+        self.histogram = [0] * (size + 1)
+        for reach in self.reach:
+            self.histogram[reach] += 1
+        self.count, self.able = max(size, 1), self.histogram[size] if size else 0
+        self._shrink()
+
+    def leave_out(self, index: int) -> None:
+        self.histogram[self.reach[index]] -= 1
+        self.able -= self.reach[index] >= self.count
+        self._shrink()
+
+    def _shrink(self) -> None:
+        while self.count > 1 and self.able + self.histogram[self.count - 1] <= self.count - 1:
+            self.count -= 1
+            self.able += self.histogram[self.count]
+
+
+def _among(least: float, alpha: float) -> int:
+    most = int(alpha / least)
+    return most if most * least < alpha else most - 1
+
+
+def pairs_of(encodings: Iterable[int]) -> int:
+    """All headline pairs of a comparison: `encodings` tells how many each of its tasks has."""
+    return sum(count * (count - 1) // 2 for count in encodings)
+
+
+def seeds_needed(pairs: int, alpha: float = 0.05) -> int:
+    """The fewest seeds with which some pair can be claimed: n and n of them give no p below 2 / C(2n, n)."""
+    if pairs < 1:
+        raise InputError(f"a claim is about at least one pair of encodings, got {pairs}")
     if not 0 < alpha <= 1:
         raise InputError(f"the risk of a false claim (alpha) lies between 0 and 1, got {alpha}")
-    pairs = encodings * (encodings - 1) // 2
-    seeds = 1
-    while 2 / 2**seeds * pairs >= alpha:
+    seeds = 2  # one has no spread, so Welch's test says nothing
+    while least_p(seeds, seeds) * pairs >= alpha:
         seeds += 1
     return seeds
+
+
+def unseen(seeds: int) -> float:
+    """The largest rate of failures that so many seeds without any would still miss in 1 of 20 cases."""
+    return 1 - math.pow(0.05, 1 / seeds)

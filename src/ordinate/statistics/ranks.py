@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Num
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.interval import invert
+from ordinate.statistics.solve import invert
 
 
 @dataclass(frozen=True)

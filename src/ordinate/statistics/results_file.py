@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ordinate.core.errors import InputError, nearest
-from ordinate.statistics.observation import Observation
+from ordinate.statistics.observation import SPLIT_NAMES, Observation
 
 REQUIRED = ("encoding", "task", "seed", "length", "split", "score")
 OPTIONAL = ("chance", "n", "bar", "direction")
-SPLITS = ("id", "ood", "valid", "shift")
+SPLITS = tuple(SPLIT_NAMES)
 SHOWN = 5  # line numbers that a sentence names
 
 

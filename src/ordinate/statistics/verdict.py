@@ -1,11 +1,23 @@
-"""The word for one run, decided in a fixed order."""
+"""The word for one run on one range, decided in a fixed order."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from enum import StrEnum
+from typing import Any
 
 from ordinate.statistics.band import band
 
-Word = Literal["diverged", "at chance", "did not fit", "out of range", "solves", "partial", "fits"]
+
+class Word(StrEnum):
+    """What one seed did. Out of distribution only a seed that learnt the task has more to say than that it did not."""
+
+    DIVERGED = "diverged"
+    AT_CHANCE = "at chance"  # in distribution inside the floor's band
+    DID_NOT_FIT = "did not fit"  # in distribution below the bar
+    OUT_OF_RANGE = "out of range"  # the encoding cannot go there
+    SOLVES = "solves"  # at the bar
+    PARTIAL = "partial"  # above the floor's band
+    FITS = "fits"  # learnt in distribution, at the floor there
 
 
 @dataclass(frozen=True)
@@ -27,21 +39,45 @@ class Score:
 def word(bar: float, inside: Score, outside: Score | None, *, diverged: bool = False) -> Word:
     """In distribution first: who diverged, sits at the floor or did not fit has nothing to say about other ranges.
 
-    Without `outside` the answer is about the training range alone: `solves` means that the run fitted.
+    Without `outside` the answer is about the training range alone: `solves` means that the run learnt the task.
     """
     if diverged:
-        return "diverged"
+        return Word.DIVERGED
+    if inside.value is None:
+        return Word.OUT_OF_RANGE
     if not inside.above_floor:
-        return "at chance"
-    if inside.value is None or inside.value < bar:
-        return "did not fit"
+        return Word.AT_CHANCE
+    if inside.value < bar:
+        return Word.DID_NOT_FIT
     if outside is None:
-        return "solves"
+        return Word.SOLVES
     if outside.value is None:
-        return "out of range"
+        return Word.OUT_OF_RANGE
     if outside.value >= bar:
-        return "solves"
-    return "partial" if outside.above_floor else "fits"
+        return Word.SOLVES
+    return Word.PARTIAL if outside.above_floor else Word.FITS
+
+
+def words_of(rows: Sequence[Mapping[str, Any]], bar: float | None, diverged: bool = False) -> list[Word | None]:
+    """The words of one run, one for each of its rows (with split, length, score, floor and sequences).
+
+    Rows of `ood` and `shift` are judged by the longest row of `id` first, all others by themselves. A task scored by
+    loss (no bar) has no words.
+    """
+    if bar is None:
+        return [None] * len(rows)
+    start = max((row for row in rows if row["split"] == "id"), key=lambda row: row["length"], default=None)
+    words: list[Word | None] = []
+    for row in rows:
+        if start is None or row["split"] not in ("ood", "shift"):
+            words.append(word(bar, _score(row), None, diverged=diverged))
+        else:
+            words.append(word(bar, _score(start), _score(row), diverged=diverged))
+    return words
+
+
+def _score(row: Mapping[str, Any]) -> Score:
+    return Score(row["score"], row["floor"], row["sequences"])
 
 
 def normalised(value: float, chance: float) -> float:

@@ -1,10 +1,13 @@
 """A finished comparison: what was found, and all that is needed to show it."""
 
+import hashlib
+import shlex
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinate.statistics.analysis import Analysis
+from ordinate.statistics.analysis import Analysis, TaskAnalysis
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,7 +54,7 @@ class Profile:
     task: str
     encoding: str
     past: str  # what it declares past the trained length: computes, extends, clips, untrained, refuses
-    reach: int | None  # the first position that it cannot take; none: no limit
+    limit: int | None  # the first position that it cannot take; none: no limit
     parameters: int
     own_parameters: int  # the encoding's
     step_ms: float  # mean over runs, validation included
@@ -59,7 +62,6 @@ class Profile:
     rate: float  # the learning rate of the reported runs
     embedding_norm: float
     encoding_norm: float  # how much the encoding changes embeddings at the start
-    learning_speed: tuple[int | None, ...]  # per seed: first of ten checkpoints at the bar
     attention: Path | None  # a safetensors file: layer_0, layer_1, ... [example, head, query, key], tokens, targets
 
 
@@ -89,4 +91,23 @@ class Comparison:
 
     def __str__(self) -> str:
         """The verdicts, one sentence a line."""
-        return "\n".join(f"{task.task}: {line}" for task in self.analysis.tasks for line in task.verdict)
+        # The words are the report's, which is made of comparisons and not the other way round.
+        sentences = import_module("ordinate.report.sentences")
+        return "\n".join(sentences.verdicts(self.analysis))
+
+
+def from_results(analysis: Analysis, path: Path) -> Comparison:
+    """What a file of results tells: no curves, sweeps, costs or settings."""
+    digest = hashlib.sha256(repr(analysis.records()).encode("utf-8", "backslashreplace")).hexdigest()[:12]
+    trained = {task.task: _lengths(task) for task in analysis.tasks if task.trained is not None}
+    return Comparison(
+        id=digest, command=shlex.join(["ordinate", "analyze", str(path)]),
+        metrics={task.task: "loss" if task.direction == "lower" else "score" for task in analysis.tasks},
+        trained=trained, analysis=analysis, sweeps=(), curves=(), profiles=(), settings={}, runs=(), machine={},
+        failures={},
+    )  # fmt: skip
+
+
+def _lengths(task: TaskAnalysis) -> tuple[int, int]:
+    inside = [r.length for r in task.ranges if r.split == "id"]
+    return min(inside), max(inside)

@@ -1,23 +1,25 @@
 """What a study has found so far: its scores, the alarms that scores alone cannot show, and whether it is settled."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from ordinate.statistics.alarms import oversized
 from ordinate.statistics.analyse import analyse
 from ordinate.statistics.analysis import Alarm, Analysis, TaskAnalysis
-from ordinate.statistics.looks import no_difference
 from ordinate.statistics.observation import Observation
+from ordinate.statistics.reach import Steps
+from ordinate.statistics.verdict import Word
 from ordinate.studies.state import Arm, State
 
-LARGE = 5.0  # times the token embeddings: an added table of this size may decide by its size alone
 
-
-def analysis(state: State, seeds: int) -> Analysis:
-    """All statistics over the reported runs of so many seeds."""
+def analysis(state: State, seeds: int, damaged: Mapping[str, str] | None = None) -> Analysis:
+    """All statistics over the reported runs of so many seeds. `damaged` names runs that cannot be read, and why."""
     return analyse(
         observations(state, seeds),
         alpha=state.looks.alpha,
-        planned=_planned(state),
-        alarms=alarms(state, seeds),
+        planned={name: [e for task, e, _ in state.study.bases if task == name] for name in state.study.tasks},
+        alarms=alarms(state, seeds, damaged or {}),
+        steps=_steps(state, seeds),
         preliminary=state.study.relaxed,
     )
 
@@ -27,20 +29,16 @@ def observations(state: State, seeds: int) -> list[Observation]:
     return [item for arm in state.arms() for seed in range(1, seeds + 1) for item in _observed(state, arm, seed)]
 
 
-def _planned(state: State) -> dict[str, list[str]]:
-    return {name: [e for task, e, _ in state.study.bases if task == name] for name in state.study.tasks}
-
-
-def alarms(state: State, seeds: int) -> dict[str, list[Alarm]]:
+def alarms(state: State, seeds: int, damaged: Mapping[str, str]) -> dict[str, list[Alarm]]:
     """By task, what scores alone cannot show."""
     arms, found = state.arms(), {task: list[Alarm]() for task in state.study.tasks}
-    for name, told in found.items():
+    for name, own in found.items():
         runs = [state.config(arm, seed, arm.rate) for arm in arms if arm.task == name for seed in range(1, seeds + 1)]
         done = sum(state.result(config) is not None for config in runs)
         if done < len(runs):
-            told.append(Alarm("unfinished", f"{done} of {len(runs)} runs are there: what follows is not the whole"))
+            own.append(Alarm("unfinished", {"done": done, "runs": len(runs)}))
     for arm in arms:
-        found[arm.task].extend(_alarms(state, arm, seeds))
+        found[arm.task].extend(_alarms(state, arm, seeds, damaged))
     return found
 
 
@@ -58,40 +56,52 @@ def _observed(state: State, arm: Arm, seed: int) -> Iterator[Observation]:
         )  # fmt: skip
 
 
-def _alarms(state: State, arm: Arm, seeds: int) -> Iterator[Alarm]:
-    sweep = arm.sweep
-    if sweep and sweep.at_edge and sweep.tied:
-        side = "largest" if sweep.chosen == sweep.points[-1].rate else "smallest"
-        text = f"{arm.encoding}: the best learning rate ({sweep.chosen:g}) is the {side} that was tried"
-        yield Alarm("grid edge", text)
-    if sweep and not sweep.tied:
-        yield Alarm("grid edge", f"{arm.encoding}: no learning rate led to a score on the pilot seed")
+def _results(state: State, arm: Arm, seeds: int) -> list[dict[str, Any]]:
     configs = [state.config(arm, seed, arm.rate) for seed in range(1, seeds + 1)]
-    first = next((found for config in configs if (found := state.result(config))), None)
-    size, change = (first["norms"].get(k) or 0.0 for k in ("embedding_norm", "encoding_norm")) if first else (0.0, 0.0)
-    if change > LARGE * size:
-        yield Alarm(
-            "sizes",
-            f"{arm.encoding} adds values {change / size:.0f} times as large as the token embeddings, so its result may "
-            "be one of size: embedding_std sets theirs",
-        )
+    return [result for config in configs if (result := state.result(config))]
+
+
+def _steps(state: State, seeds: int) -> dict[str, dict[str, Steps]]:
+    """By task and encoding, how long learning took; results of older rules do not tell."""
+    found: dict[str, dict[str, Steps]] = {task: {} for task in state.study.tasks}
+    for arm in state.arms():
+        results = _results(state, arm, seeds)
+        if results and all("learnt_at" in result and result["bar"] is not None for result in results):
+            found[arm.task][arm.encoding] = Steps(tuple(result["learnt_at"] for result in results), arm.base.steps)
+    return found
+
+
+def _alarms(state: State, arm: Arm, seeds: int, damaged: Mapping[str, str]) -> Iterator[Alarm]:
+    sweep = arm.sweep
+    if sweep and sweep.at_edge:
+        side = "largest" if sweep.chosen == sweep.points[-1].rate else "smallest"
+        facts = {"encoding": arm.encoding, "rate": sweep.chosen, "side": side}
+        yield Alarm("grid edge", facts) if sweep.tied else Alarm("no rate", {"encoding": arm.encoding})
+    norms: dict[str, float | None] = next((result["norms"] for result in _results(state, arm, seeds)), {})
+    added, embedding = norms.get("encoding_norm"), norms.get("embedding_norm")
+    if oversized(added, embedding):
+        yield Alarm("sizes", {"encoding": arm.encoding, "times": added / embedding if added and embedding else None})
     pilots = [state.pilot(arm, point.rate) for point in sweep.points] if sweep else []
-    for name, members in (("learning rates", pilots), ("runs", configs)):
-        broken = [state.failed[config.id] for config in members if config.id in state.failed]
-        if broken:
-            yield Alarm("failed", f"{arm.encoding}: {len(broken)} of {len(members)} {name} failed: {broken[0]}")
+    configs = [state.config(arm, seed, arm.rate) for seed in range(1, seeds + 1)]
+    for what, members in (("learning rates", pilots), ("runs", configs)):
+        errors = [state.failed[c.id] for c in members if c.id in state.failed and c.id not in damaged]
+        if errors:
+            facts = {"encoding": arm.encoding, "what": what, "failed": len(errors), "of": len(members)}
+            yield Alarm("failed", {**facts, "error": errors[0]})
+        for config in members:
+            if config.id in damaged:
+                facts = {"encoding": arm.encoding, "seed": config.seed, "rate": config.lr, "run": config.id}
+                yield Alarm("damaged", {**facts, "error": damaged[config.id]})
 
 
 def settled(task: TaskAnalysis) -> bool:
-    """Whether each pair of encodings is told apart, or told to be alike, on the headline range."""
-    fits = {frozenset((pair.better, pair.worse)): pair for pair in task.fit_pairs}
-    for pair in task.ranges[task.headline].pairs:
-        alike = task.direction == "higher" and pair.difference is not None and no_difference(pair.difference)
-        if pair.claim or alike or pair.remark == "both at the floor":
-            continue
-        # Two that have too few scores in common: fit rates tell them apart, or both fare alike in every seed.
-        fit = fits.get(frozenset((pair.better, pair.worse)))
-        same = fit is not None and fit.difference is not None and fit.difference.minimum == fit.difference.maximum == 0
-        if fit is None or pair.seeds > 1 or not (fit.claim or same):
-            return False
-    return True
+    """Whether the best encoding is told apart from every other, or more seeds would have nothing to tell apart."""
+    return len(task.verdict.use) == 1 or not _something_to_compare(task)
+
+
+def _something_to_compare(task: TaskAnalysis) -> bool:
+    """Some learn the task where others do not, or somebody leaves the floor on the headline range."""
+    if task.bar is None:
+        return True
+    shares = {good / of for good, of in task.learnt.values() if of}
+    return len(shares) > 1 or any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in task.shown.cells)

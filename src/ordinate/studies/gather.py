@@ -5,8 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from ordinate.core.config import to_dict
+from ordinate.core.errors import InputError
 from ordinate.core.place import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
+from ordinate.statistics.observation import Observation
 from ordinate.store.files import read_json
 from ordinate.studies.comparison import Comparison, Curve, Profile, Sweep
 from ordinate.studies.findings import analysis
@@ -16,10 +18,52 @@ from ordinate.studies.state import Arm, State
 from ordinate.training import RunConfig
 
 PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding
+PER_ROW = ("split", "length", "score", "chance", "floor", "sequences", "hash", "seen")  # of an evaluated range
 
 
-def gather(state: State, command: str) -> Comparison:
+class _Tolerant(State):
+    """A study read for a report: a run whose result cannot be read counts as failed and takes no other with it."""
+
+    def __init__(self, state: State) -> None:
+        vars(self).update(vars(state))  # with all that it has read and made so far
+        self.failed = dict(state.failed)
+        self.damaged: dict[str, str] = {}
+        self._whole: set[str] = set()
+
+    def result(self, config: RunConfig) -> dict[str, Any] | None:
+        if config.id in self.damaged:
+            return None
+        try:
+            result = super().result(config)
+            if result is not None and config.id not in self._whole:
+                _read(result)
+                self._whole.add(config.id)
+        except InputError as error:
+            self.damaged[config.id] = self.failed[config.id] = str(error)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            text = f"{self.store.run(config.id).folder} has a damaged result ({error!r}): move it away"
+            self.damaged[config.id] = self.failed[config.id] = text
+        else:
+            return result
+        return None
+
+
+def _read(result: dict[str, Any]) -> None:
+    """Fails where something that a report needs is not there."""
+    for row in result["evaluation"]:
+        Observation("", "", 0, **{name: row[name] for name in PER_ROW})
+        for name in ("score", "chance", "floor"):
+            float(row[name] or 0)
+    for name in ("embedding_norm", "encoding_norm"):
+        float(result["norms"][name] or 0)
+    float(result["timing"]["seconds"]), int(result["steps"])
+    for record in result["records"]:
+        record["split"], record["metric"], record["step"], float(record["value"] or 0)
+
+
+def gather(study: State, command: str) -> Comparison:
     """A study as far as it has come."""
+    state = _Tolerant(study)
     _give_up(state)
     seeds = seeds_to_report(state)
     arms = state.arms()
@@ -31,7 +75,7 @@ def gather(state: State, command: str) -> Comparison:
         command=command,
         metrics={task: base.make_task().metric for task, base in first.items()},
         trained={task: (base.train_lengths[0], base.train_lengths[-1]) for task, base in first.items()},
-        analysis=analysis(state, seeds),
+        analysis=analysis(state, seeds, state.damaged),
         sweeps=tuple(sweep for arm in arms if (sweep := _told(state, arm))),
         curves=tuple(_curve(state, arm, c) for arm in arms for c in done[arm.task, arm.encoding]),
         profiles=tuple(_profile(state, arm, configs) for arm in arms if (configs := done[arm.task, arm.encoding])),
@@ -78,7 +122,7 @@ def _profile(state: State, arm: Arm, configs: Sequence[RunConfig]) -> Profile:
         task=arm.task,
         encoding=arm.encoding,
         past=next((part.past for part in parts if part.limit == limit), "computes"),
-        reach=None if limit >= LARGEST_POSITION else limit,
+        limit=None if limit >= LARGEST_POSITION else limit,
         parameters=first["parameters"],
         own_parameters=first["encoding_parameters"],
         step_ms=1000 * sum(r["timing"]["seconds"] / max(1, r["steps"]) for r in results) / len(results),
@@ -86,7 +130,6 @@ def _profile(state: State, arm: Arm, configs: Sequence[RunConfig]) -> Profile:
         rate=arm.rate,
         embedding_norm=first["norms"]["embedding_norm"],
         encoding_norm=first["norms"]["encoding_norm"],
-        learning_speed=tuple(r["learning_speed"] for r in results),
         attention=maps if maps.exists() else None,
     )
 
@@ -99,19 +142,23 @@ def _shared(state: State, base: RunConfig) -> dict[str, Any]:
     return shared | {"evaluation_set": hashes}
 
 
-def _run(state: State, arm: Arm, config: RunConfig) -> dict[str, Any]:
+def _run(state: _Tolerant, arm: Arm, config: RunConfig) -> dict[str, Any]:
     result, run = state.result(config), state.store.run(config.id)
     pilot = config.seed == PILOT
     row = {"run": config.id, "task": arm.task, "encoding": arm.encoding, "seed": config.seed, "rate": config.lr}
     if result is None:
-        where = "failed" if config.id in state.failed else run.state if run.folder.exists() else "not started"
+        broken = "damaged" if config.id in state.damaged else "failed" if config.id in state.failed else None
+        where = broken or (run.state if run.folder.exists() else "not started")
         return row | {"pilot": pilot, "state": where, "seconds": None}
     return row | {"pilot": pilot, "state": result["status"], "seconds": result["timing"]["seconds"]}
 
 
 def _machine(state: State, configs: Sequence[RunConfig]) -> dict[str, Any]:
-    """Where the first of the runs was made."""
-    if not configs:
-        return {}
-    found = dict(read_json(state.store.run(configs[0].id).folder / "env.json"))
-    return {key: value for key, value in found.items() if key != "schema"}
+    """Where the first of the runs was made, of which that can be read."""
+    for config in configs:
+        try:
+            environment = dict(read_json(state.store.run(config.id).folder / "env.json"))
+        except (InputError, OSError, TypeError, ValueError):
+            continue
+        return {key: value for key, value in environment.items() if key != "schema"}
+    return {}

@@ -1,0 +1,33 @@
+"""Where one document goes: a file, standard output, or through whatever else stands at a path."""
+
+import sys
+from pathlib import Path
+
+from ordinate.core.errors import InputError
+from ordinate.store.files import write_atomic
+
+
+def put(path: Path, text: str) -> None:
+    """Replace a regular file as a whole; write through a device, a pipe or a link, which must stay what it is."""
+    data = text.encode("utf-8", "backslashreplace")  # a name from a command line may hold bytes that are no letters
+    if path.is_dir() or not path.parent.is_dir():
+        why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise InputError(f"{path} cannot be written: {why}")
+    try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            with open(path, "wb") as file:
+                file.write(data)
+        else:
+            write_atomic(path, data)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def deliver(text: str, output: Path | None) -> None:
+    """To a file, whose name is printed, or to standard output (none, or `-`)."""
+    if output is None or str(output) == "-":
+        sys.stdout.write(text)
+        return
+    put(output, text)
+    if output.is_file():
+        print(output)

@@ -1,0 +1,99 @@
+"""Data in words: the one place where verdicts, outcomes, reach and alarms become text."""
+
+import re
+from collections.abc import Sequence
+
+from ordinate.statistics.analysis import Cell, Outcome, Pair
+from ordinate.statistics.interval import Interval
+from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.verdict import Word
+
+_PLURAL = {Word.SOLVES: "solve", Word.FITS: "fit"}
+_OUTCOMES = {
+    Outcome.FLOOR: "both at the floor",
+    Outcome.FEW_SEEDS: "not enough seeds for a claim",
+    Outcome.ALIKE: "no difference above 0.02",
+    Outcome.OPEN: "not told apart",
+    Outcome.SAME: "learnt alike: nothing to test",
+}
+
+
+def called(encoding: str) -> str:
+    """An encoding in a sentence, where `none` would be read as nobody."""
+    return "no encoding" if encoding == "none" else encoding
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """`a, b and c`."""
+    *most, end = names
+    return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def seeds(n: int) -> str:
+    return f"{n} seed{'s' * (n != 1)}"
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def cell_words(cell: Cell) -> str:
+    """The word that all seeds share; otherwise how many have which. Empty for a task scored by loss."""
+    if not cell.seeds:
+        return "no result"
+    if not cell.words:
+        return "not scored in distribution" if cell.interval is None and any(s is not None for s in cell.scores) else ""
+    if cell.word is None:
+        counts = sorted(cell.words.items(), key=lambda item: -item[1])
+        return "mixed: " + ", ".join(f"{n} {_PLURAL.get(word, word) if n > 1 else word}" for word, n in counts)
+    if cell.word is Word.DID_NOT_FIT and cell.inside is not None and cell.interval is None:
+        return f"did not fit ({cell.inside:.2f})"
+    return cell.word.value
+
+
+def mean_and_interval(mean: Interval | None) -> str:
+    """`0.998 [0.995, 1.000]`."""
+    if mean is None:
+        return ""
+    if mean.low is None or mean.high is None:
+        return f"{mean.mean:.3f} (1 seed)"
+    return f"{mean.mean:.3f} [{mean.low:.3f}, {mean.high:.3f}]"
+
+
+def times(multiple: float) -> str:
+    """`1.25x`."""
+    return f"{multiple:.3g}x"
+
+
+def reach_words(reach: Reach | None) -> str:
+    """`2x`, `2x (1.5x to 3x)`, `-` where no seed learnt the task."""
+    if reach is None or reach.median is None or reach.low is None or reach.high is None:
+        return "-"
+    spread = "" if reach.low == reach.high else f" ({times(reach.low)} to {times(reach.high)})"
+    return times(reach.median) + spread
+
+
+def steps_words(steps: Steps | None, more_than: str = "more than ") -> str:
+    """`300`, `300 (200 to 500)`, `more than 1000`."""
+    if steps is None or not steps.seeds:
+        return "-"
+    over = f"{more_than}{steps.budget}"
+    if steps.low is None:
+        return over
+    middle = over if steps.median is None else str(steps.median)
+    if steps.low == steps.high:
+        return middle
+    return f"{middle} ({steps.low} to {over if steps.high is None else steps.high})"
+
+
+def outcome_words(pair: Pair) -> str:
+    return f"{called(pair.better)} is better" if pair.claim else _OUTCOMES[pair.outcome]
+
+
+def p_words(value: float) -> str:
+    return f"p {value:.2g}" if value >= 1e-6 else "p < 1e-6"
+
+
+def css_class(cell: Cell) -> str:
+    """For a page: the shared word, or `mixed`."""
+    return re.sub(r"\W+", "-", "mixed" if len(cell.words) > 1 else cell.word or "")

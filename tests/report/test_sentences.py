@@ -1,0 +1,196 @@
+"""What is said about a comparison: nothing false, nothing that a newcomer would misread."""
+
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from ordinate.report.alarms import alarm_text
+from ordinate.report.sentences import sentences, verdicts
+from ordinate.report.terminal import show
+from ordinate.report.words import cell_words, reach_words, steps_words
+from ordinate.statistics.analyse import analyse
+from ordinate.statistics.analysis import Alarm, Analysis
+from ordinate.statistics.observation import Observation
+from ordinate.statistics.reach import Reach, Steps
+
+LENGTHS = (32, 40, 48, 64, 96, 128)
+Scores = dict[str, tuple[float | None, ...]]
+
+STORY: Scores = {
+    "rope": (1, 1, 1, 1, 1, 1), "t5": (1, 1, 1, 0.97, 0.8, 0.6), "learned": (1, 0.7, 0.5, None, None, None),
+    "sinusoidal": (1, 0.7, 0.5, 0.2, 0.1, 0.1), "alibi": (0.9, 0.8, 0.7, 0.6, 0.5, 0.4),
+    "none": (0.5, 0.4, 0.3, 0.2, 0.1, 0.1),
+}  # fmt: skip
+
+
+def observed(scores: Scores, seeds: int = 6) -> list[Observation]:
+    """A little noise by seed, which never crosses the bar."""
+    return [
+        Observation(
+            "recall", encoding, seed, "id" if length == 32 else "ood", length,
+            None if score is None else score - 0.001 * ((seed * 7 + index) % 5), 0.06, 0.06, 1000,
+        )
+        for index, (encoding, own) in enumerate(scores.items())
+        for length, score in zip(LENGTHS, own, strict=False)
+        for seed in range(1, seeds + 1)
+    ]  # fmt: skip
+
+
+def changed(items: list[Observation], encoding: str, length: int, seeds: set[int], score: float) -> list[Observation]:
+    return [
+        replace(o, score=score) if (o.encoding, o.length) == (encoding, length) and o.seed in seeds else o
+        for o in items
+    ]
+
+
+def said(items: list[Observation]) -> tuple[str, ...]:
+    analysis = analyse(items)
+    return sentences(analysis, analysis.tasks[0])
+
+
+def test_the_headline_tells_the_whole_story() -> None:
+    first, second, *rest = said(observed(STORY))
+    assert first == (
+        "Use rope: it holds to 4x, the longest tested; t5 to 2x; sinusoidal and learned to 1x; alibi and no encoding "
+        "did not learn it."
+    )
+    assert second == "At longer 64 (2x) the tests set rope (0.998) above every other encoding."
+    assert rest[-1] == "6 seeds that all agree leave a failure rate of up to 39 % unseen."
+    assert rest[0].startswith("Learnt in more seeds: rope, t5, learned and sinusoidal over alibi and no encoding (6 of")
+    assert len(rest) <= 4  # however many lengths are tested
+
+
+def test_seeds_that_differ_are_told() -> None:
+    items = changed(observed({"a": STORY["t5"], "b": STORY["sinusoidal"]}), "a", 64, {1, 2}, 0.5)
+    items = changed(items, "a", 96, {3}, 1.0)
+    items = changed(items, "b", 32, {5, 6}, 0.8)
+    assert said(items)[0].endswith("holds to 2x (1.5x to 3x); b to 1x (learnt by 4 of 6 seeds).")
+
+
+def test_two_that_are_not_told_apart_are_both_to_be_used() -> None:
+    lines = said(observed({"a": STORY["rope"], "b": STORY["rope"], "c": STORY["sinusoidal"]}))
+    assert lines[0] in (
+        "Use a or b: both hold to 4x, the longest tested; c to 1x.",
+        "Use b or a: both hold to 4x, the longest tested; c to 1x.",
+    )
+    assert any(line.startswith("Not told apart at longer 64 (2x): ") for line in lines)
+
+
+def test_what_is_not_shown_is_said_to_be_open() -> None:
+    lines = said(observed({"a": STORY["rope"], "b": STORY["rope"]}))
+    assert lines[0] in ("a and b hold to 4x, the longest tested.", "b and a hold to 4x, the longest tested.")
+    assert lines[1].startswith(
+        "Not one encoding is shown to be above all others at longer 64 (2x); the best mean there has"
+    )
+    assert not any("Use" in line or "unseen" in line for line in lines)
+    few = said(observed(dict.fromkeys("abcdef", STORY["rope"]), 4))
+    assert few[-1] == "A claim about any of the 15 pairs takes 6 seeds; there are 4."
+
+
+def test_nobody_is_called_none() -> None:
+    scores = {"none": STORY["rope"], "rope": STORY["sinusoidal"]}
+    text = " ".join(said(observed(scores)))
+    assert text.startswith("Use no encoding: it holds to 4x") and "none" not in text
+    other = said(observed({"none": STORY["rope"], "rope": STORY["rope"]}))[0]
+    assert other.startswith(("No encoding and rope hold", "rope and no encoding hold"))
+
+
+def test_nobody_learnt_it() -> None:
+    first = said(observed({"a": (0.6, 0.5), "b": (0.4, 0.3)}))[0]
+    assert first.startswith("Not one encoding learnt recall with this budget (a comes closest, 0.59")
+    assert "nothing can be said about longer sequences" in first
+    lost = [replace(o, score=None, diverged=True) for o in observed({"a": (1, 1), "b": (1, 1)})]
+    assert "(every run diverged, bar 0.95)" in said(lost)[0]
+
+
+def test_losses_have_no_reach() -> None:
+    items = [replace(o, bar=None, direction="lower") for o in observed({"a": (1.0, 1.0), "b": (2.0, 2.0)})]
+    lines = said(items)
+    assert lines[0] == "Use a: better than every other encoding at longer 40 (1.25x), with a mean of 0.998."
+    assert "Lower loss at longer 40 (1.25x): a over b" in lines[1]
+
+
+def test_one_alone_is_no_comparison() -> None:
+    assert said(observed({"a": STORY["rope"]})) == (
+        "a holds to 4x, the longest tested.", "One encoding alone is no comparison.",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reach", "text"),
+    [((2.0, 2.0), "2x"), ((1.25, None, 3.0, 1.25), "1.25x (1.25x to 3x)"), ((None,), "-"), ((), "-")],
+)
+def test_reach_in_words(reach: tuple[float | None, ...], text: str) -> None:
+    assert reach_words(Reach(reach, 4.0)) == text
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"),
+    [
+        ((300, 300), "300"), ((200, 300, 500), "300 (200 to 500)"), ((None, None), "more than 1000"),
+        ((100, None, None), "more than 1000 (100 to more than 1000)"),
+        ((100, 200, None), "200 (100 to more than 1000)"), ((), "-"),
+    ],
+)  # fmt: skip
+def test_steps_in_words(steps: tuple[int | None, ...], text: str) -> None:
+    assert steps_words(Steps(steps, 1000)) == text
+
+
+def test_cells_in_words() -> None:
+    items = changed(observed({"a": STORY["rope"], "b": STORY["alibi"]}), "a", 64, {1, 2}, 0.05)
+    analysis = analyse(items, planned={"recall": ["a", "b", "c"]})
+    shown = analysis.tasks[0].shown
+    assert [cell_words(shown.cell(name)) for name in "abc"] == [
+        "mixed: 4 solve, 2 fit",
+        "did not fit (0.90)",
+        "no result",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("alarm", "words"),
+    [
+        (Alarm("sizes", {"encoding": "x", "times": 50.3}), "what x adds is 50 times as large as the token embeddings"),
+        (Alarm("sizes", {"encoding": "x", "times": 50.3}), "set size=1 to match"),
+        (
+            Alarm("floor", {"split": "id", "length": 8, "floor": 0.1}),
+            "in distribution 8: every encoding is at",
+        ),
+        (Alarm("floor", {"split": "ood", "length": 8, "floor": 0.1}), "nothing can be compared there"),
+        (Alarm("gate", {"learnt": {"none": [0, 6]}}), "no encoding in 0 of 6"),
+        (Alarm("unequal", {"seeds": 6, "fewer": {"b": 5}}), "not all encodings have the same 6 seeds: b has 5"),
+        (Alarm("seeds", {"seeds": 1, "needed": 6, "pairs": 15}), "there are 1 seed, and a claim among 15 pairs"),
+        (
+            Alarm("damaged", {"encoding": "a", "run": "12ab", "seed": 2, "rate": 0.1, "error": "bad"}),
+            "a: run 12ab (seed 2) cannot be read and is left out: bad",
+        ),
+    ],
+)
+def test_alarms_say_who_what_and_what_to_do(alarm: Alarm, words: str) -> None:
+    assert words in alarm_text(alarm)
+
+
+def printed(analysis: Analysis) -> str:
+    console = Console(width=110, highlight=False, markup=False, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    show(analysis, console)
+    return console.export_text()
+
+
+def test_the_table_of_a_terminal_has_a_row_per_encoding() -> None:
+    steps = {"recall": {name: Steps((100, 200, None), 2000) for name in STORY}}
+    text = printed(analyse(observed(STORY), steps=steps))
+    head, *rows = text.strip().splitlines()[1:8]
+    assert "recall, 6 seeds  (trained to 32, floor 0.06 at longer 64 (2x))" in text
+    for name in ("learnt", "steps to learn", "in distribution", "longer 64 (2x)", "reach", "there"):
+        assert name in head
+    assert [row.split()[0] for row in rows] == ["rope", "t5", "sinusoidal", "learned", "alibi", "none"]
+    row = "rope 6/6 200 (100 to >2000) 0.998 0.998 [0.997, 0.999] 4x solves"
+    assert " ".join(rows[0].split()) == row
+    assert all(len(line.rstrip()) <= 110 for line in text.splitlines()) and "longer 96" not in text
+
+
+def test_all_verdicts_name_their_task() -> None:
+    items = observed(STORY)
+    both = analyse([*items, *(replace(o, task="copy") for o in items)])
+    assert {line.partition(": ")[0] for line in verdicts(both)} == {"recall", "copy"}
