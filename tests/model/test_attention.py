@@ -1,5 +1,7 @@
 """The paths of attention beyond short sequences: equal in values and in gradients, without tables of size n x n."""
 
+import sys
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -51,6 +53,22 @@ def test_query_blocks_equal_the_whole_with_gradients(name: str) -> None:
     _, expected = run(name, "explicit")
     for a, b in zip(found, expected, strict=True):
         assert_close(a, b, atol=2e-4, rtol=2e-4)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(("length", "path"), [(attention.SHORT, "explicit"), (attention.SHORT + 1, "fused")])
+@pytest.mark.parametrize("name", ["none", "alibi", "t5", "fire", "rope"])
+def test_short_sequences_train_by_plain_products(
+    name: str, length: int, path: str, causal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same numbers and gradients as those of the fused kernel, which longer ones take."""
+    causal = causal or name == "fire"  # which is defined for nothing else
+    monkeypatch.setattr(sys.modules[__name__], "LENGTH", length)
+    chosen, found = run(name, None, queries=length, causal=causal)
+    assert chosen == path
+    _, expected = run(name, "fused", queries=length, causal=causal)
+    for a, b in zip(found, expected, strict=True):
+        assert_close(a, b, atol=2e-5, rtol=2e-5)
 
 
 def test_long_sequences_take_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
