@@ -2,12 +2,16 @@
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+
+from ordinate.statistics.headline import headline
+from ordinate.statistics.observation import range_name
+from ordinate.statistics.verdict import words_of
 
 if TYPE_CHECKING:
     from ordinate.store import Store
@@ -129,16 +133,23 @@ def _named(config: "RunConfig") -> str:
     return f"{config.task}  {_encoding(config)}  {seed}  lr {config.lr:g}"
 
 
-def outcome(result: dict[str, object]) -> str:
-    """One run in a few words."""
+def outcome(result: dict[str, Any]) -> str:
+    """One run in a few words: whether and when it learnt, and what it scores at twice the length."""
     rows = result["evaluation"]
-    assert isinstance(rows, list)
     inside = [row for row in rows if row["split"] == "id"][-1]
-    last = next((row for row in rows if row["split"] in ("ood", "shift")), inside)
     if inside["score"] is None:
         return str(result["status"])
-    told = f"{inside['score']:.3f} in distribution"
-    return f"{told}: {last['verdict']}" if "verdict" in last else told
+    if result["bar"] is None:
+        return f"{inside['score']:.3f}"
+    words = words_of(rows, result["bar"], result["status"] == "diverged")
+    places = [(row["split"], row["length"]) for row in rows]
+    at = headline([place for place in places if place[0] != "valid"])
+    score, word = rows[places.index(at)]["score"], words[places.index(at)]
+    learnt = (
+        f"learnt at step {result['learnt_at']}" if result["learnt_at"] else f"{inside['score']:.3f} in distribution"
+    )
+    beyond = "" if score is None or word in ("did not fit", "at chance") else f" {score:.3f}"
+    return f"{learnt}, {range_name(*at)}:{beyond} {word}"
 
 
 def duration(seconds: float) -> str:

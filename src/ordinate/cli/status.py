@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ordinate.core.rules import RULES
+
 if TYPE_CHECKING:
     from ordinate.store import Run
 
-ROWS = 1  # raised when `describe` says something else
+ROWS = 2  # raised when `describe` says something else
 
 
 def run(
@@ -50,7 +52,8 @@ def _print(found: list[dict[str, Any]]) -> None:
     for item in found:
         outside = "  ".join(_outside(o) for o in item["outside"])
         step = f"{item['step']}/{item['steps']}"
-        named = [item["run"], item["task"], item["encoding"], str(item["seed"]), item["state"]]
+        old = f" (rules {item['rules']})" if item.get("rules", RULES) != RULES else ""
+        named = [item["run"], item["task"], item["encoding"], str(item["seed"]), item["state"] + old]
         rows.append([*named, step, _score(item["inside"]), outside or item.get("error", "")])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
@@ -68,14 +71,16 @@ def describe(item: "Run") -> dict[str, Any]:
     }  # fmt: skip
     if state != "done":
         return row | {"step": item.step, "error": item.error}
-    from ordinate.training.result import words
+    from ordinate.statistics.verdict import words_of
 
     result = item.result
+    words = words_of(result["evaluation"], result["bar"], result["status"] == "diverged")
     inside = [r for r in result["evaluation"] if r["split"] == "id"]
-    outside = [r | {"verdict": w or ""} for r, w in zip(result["evaluation"], words(result), strict=True)]
-    outside = [r for r in outside if r["split"] in ("ood", "shift")]
+    judged = [row | {"verdict": word or ""} for row, word in zip(result["evaluation"], words, strict=True)]
+    outside = [row for row in judged if row["split"] in ("ood", "shift")]
     return row | {
         "state": "diverged" if result["status"] == "diverged" else "done",
+        "rules": config.get("rules", 1),
         "step": result["steps"],
         "inside": inside[-1]["score"],
         "outside": [{k: r.get(k, "") for k in ("split", "length", "score", "verdict")} for r in outside],

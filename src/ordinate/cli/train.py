@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ordinate.cli.settings import read_settings
+from ordinate.statistics.alarms import oversized
+from ordinate.statistics.reach import reach
+from ordinate.statistics.verdict import Word, words_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,69 +103,69 @@ def show_result(result: dict[str, Any], config: "RunConfig", console: "Console |
     named = config.model.encoding if isinstance(config.model.encoding, str) else ", ".join(config.model.encoding)
     console.print(Text.assemble("\n", (config.task, "bold"), " with ", (named, "bold"), f", seed {config.seed}"))
     console.print(_table(result))
-    for line in _remarks(result):
+    for line in _remarks(result, config):
         console.print(line)
 
 
-_NAMES = {"valid": "validation", "id": "in distribution", "ood": "longer", "shift": "shifted"}
 _READERS = {"chance": "chance", "majority": "majority", "position_only": "position", "bag_of_tokens": "bag of tokens"}
 
 
 def _table(result: dict[str, Any]) -> "Table":
     from rich.table import Table
 
-    scored = result["metric"] != "loss"
+    from ordinate.statistics.observation import SPLIT_NAMES
+
+    scored, rows = result["bar"] is not None, result["evaluation"]
+    words = words_of(rows, result["bar"], result["status"] == "diverged")
     table = Table(box=None, pad_edge=False, header_style="bold")
-    apart = any("accuracy_beyond" in row["groups"] for row in result["evaluation"])
-    against = ("floor", "normalised", "verdict") if scored else ("best baseline",)
+    apart = any("accuracy_beyond" in row["groups"] for row in rows)
+    against = ("floor", "verdict") if scored else ("best baseline",)
     against = ("past trained", *against) if apart else against
     for column in ("set", "length", "accuracy", "exact", "loss", *against):
         table.add_column(column, justify="left" if column in ("set", "verdict") else "right", no_wrap=True)
-    for row in result["evaluation"]:
-        # Out of distribution, a run that did not fit has nothing to report; the file keeps the numbers.
-        hidden = scored and not result["fitted"] and row["split"] in ("ood", "shift")
-        cells = [_NAMES[row["split"]], str(row["length"])]
+    for row, word in zip(rows, words, strict=True):
+        beyond = row["split"] in ("ood", "shift")
+        # A run that did not learn the task has nothing to report beyond it; the file keeps the numbers.
+        hidden = scored and beyond and word not in (Word.SOLVES, Word.PARTIAL, Word.FITS)
+        cells = [SPLIT_NAMES[row["split"]], str(row["length"])]
         cells += ["-"] * 3 if hidden else [_percent(row["accuracy"]), _percent(row["exact"]), _number(row["loss"])]
         if apart:
             late = row["groups"].get("accuracy_beyond")
             cells.append("" if late is None else "-" if hidden else _percent(late))
-        if scored:
-            cells += [_percent(row["floor"]), "-" if hidden else _number(row["normalised"]), _verdict(row, result)]
-        else:
-            cells.append(_number(row["floor"]))
+        cells += [_percent(row["floor"]), str(word)] if scored else [_number(row["floor"])]
         table.add_row(*cells)
     return table
 
 
-def _remarks(result: dict[str, Any]) -> list[str]:
+def _remarks(result: dict[str, Any], config: "RunConfig") -> list[str]:
     """What the table cannot say."""
-    scored, lines = result["metric"] != "loss", []
+    scored, lines = result["bar"] is not None, []
+    inside = [row for row in result["evaluation"] if row["split"] == "id"][-1]
     if not scored:
         lines.append("Scored by loss: no floor to pass, no words. Lower is better.")
+        lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in inside["groups"].items()))
     elif result["status"] != "diverged":
-        gate = "passed" if result["fitted"] else "not passed: scores out of distribution mean nothing"
-        at = result["learnt_at"]
-        learnt = f"learnt at step {at}" if at else f"not learnt in {result['steps']} steps"
-        lines.append(f"Gate ({result['bar']:.0%} in distribution) {gate}; {learnt}, {result['steps']} steps in all.")
-    for row in result["evaluation"]:
-        if row["split"] == "id" and row["groups"] and not scored:
-            lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in row["groups"].items()))
-        if result["fitted"] and row.get("gap_accuracy") is not None:
-            gap = f"{100 * row['gap_accuracy']:.1f} points of accuracy, {row['gap_loss']:.4f} of loss"
-            lines.append(f"Gap, {_NAMES[row['split']]} at {row['length']}: {gap}.")
-    for row in result["evaluation"]:
-        if row["split"] in ("id", "ood"):
-            shown = _percent if scored else _number
-            told = ", ".join(f"{name} {shown(row[key])}" for key, name in _READERS.items())
-            lines.append(f"Baselines at {row['length']}: {told}.")
-    size, change = result["norms"]["embedding_norm"], result["norms"]["encoding_norm"]
-    lines.append(f"At the start, token embeddings have norm {size:.2f} and the encoding changes them by {change:.2f}.")
-    if change > 5 * size:
-        lines.append(
-            f"Mind: the encoding is {change / size:.0f} times as large; embedding_std sets the size of embeddings."
-        )
+        lines.append(_learnt(result, config))
+    shown = _percent if scored else _number
+    readers = ", ".join(f"{name} {shown(inside[key])}" for key, name in _READERS.items())
+    lines.append(f"Without an encoding, at length {inside['length']}: {readers}.")
+    embedding, added = result["norms"]["embedding_norm"], result["norms"]["encoding_norm"]
+    if added and embedding:
+        lines.append(f"At the start, what the encoding adds is {added / embedding:.2g} times as large as the tokens.")
+    if oversized(added, embedding):
+        lines.append("Mind: so large a difference may decide the result by itself; size=1 matches them.")
     seconds = result["timing"]["seconds"]
     return [*lines, f"One seed: preliminary. {result['parameters']:,} parameters, {seconds:.0f} s."]
+
+
+def _learnt(result: dict[str, Any], config: "RunConfig") -> str:
+    """When the task was learnt, and how far it carries."""
+    at, steps, bar, trained = result["learnt_at"], result["steps"], result["bar"], max(config.test_lengths)
+    scores = [(row["length"], row["score"]) for row in result["evaluation"] if row["split"] in ("id", "ood")]
+    if (far := reach(scores, bar, trained)) == 0:
+        return f"Not learnt: below {bar:.0%} after {steps} steps, so scores beyond the trained length mean nothing."
+    when = f"at step {at}" if at else "in its last steps"
+    return f"Learnt (at least {bar:.0%} in distribution) {when}, {steps} in all; holds to {far:.3g} times {trained}."
 
 
 def _percent(value: float | None) -> str:
@@ -171,10 +174,3 @@ def _percent(value: float | None) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{round(value, 4) + 0.0:.4f}"  # + 0.0: no minus before a zero
-
-
-def _verdict(row: dict[str, Any], result: dict[str, Any]) -> str:
-    if row["verdict"] != "did not fit":
-        return str(row["verdict"])
-    inside = [r["score"] for r in result["evaluation"] if r["split"] == "id"]
-    return f"did not fit ({inside[-1]:.2f})"

@@ -11,10 +11,10 @@ from ordinate import tasks as all_tasks
 from ordinate.core.choice import split
 from ordinate.core.config import build, to_dict
 from ordinate.core.errors import InputError
+from ordinate.core.rules import RULES
 from ordinate.statistics.looks import MOST
-from ordinate.statistics.pairs import seeds_needed
+from ordinate.statistics.pairs import pairs_of, seeds_needed
 from ordinate.training import RunConfig, resolve
-from ordinate.training.config import RULES
 
 PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
 RATES = (0.001, 0.003, 0.01)  # where the search for a learning rate starts
@@ -64,7 +64,7 @@ class Study:
     @property
     def pairs(self) -> int:
         """How many pairs of encodings are tested, over all tasks."""
-        return pairs(len(self.tasks), len(self.encodings))
+        return pairs_of([len(self.encodings)] * len(self.tasks))
 
     @property
     def size(self) -> int:
@@ -82,14 +82,9 @@ class Study:
         return tuple(found)
 
 
-def pairs(tasks: int, encodings: int) -> int:
-    """How many pairs of encodings are tested, each on the headline range of each task."""
-    return tasks * encodings * (encodings - 1) // 2
-
-
 def usual_seeds(tasks: int, encodings: int) -> int:
     """As many as the rules ask for, and as a claim about any pair needs."""
-    return max(SEEDS, seeds_needed(pairs(tasks, encodings)))
+    return max(SEEDS, seeds_needed(pairs_of([encodings] * tasks)))
 
 
 def plan(

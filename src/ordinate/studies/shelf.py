@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordinate.core.errors import InputError, nearest
+from ordinate.core.rules import RULES
 from ordinate.store import Store
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import SCHEMA, readable
 from ordinate.studies.plan import Study
-from ordinate.training.config import RULES
 
 _ID = re.compile(r"[0-9a-f]{12}")
 

@@ -52,7 +52,7 @@ class State:
     def looks(self) -> Looks:
         """After how many seeds to look, and the risk of a false claim at each look."""
         if self.study.seeds == "auto":
-            return plan_looks(len(self.study.encodings))
+            return plan_looks(self.study.pairs)
         return Looks((self.study.seeds,), 0.05)
 
     def config(self, arm: Arm, seed: int, rate: float, steps: int = 0) -> RunConfig:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from ordinate.statistics.observation import range_name
 from ordinate.statistics.verdict import Score
 from ordinate.studies.comparison import RatePoint, Sweep
 
@@ -26,8 +27,7 @@ def point(rate: float, result: Mapping[str, Any] | None) -> RatePoint:
         return RatePoint(rate, None, None, {}, 0.0)
     rows = result["evaluation"]
     valid = next(row for row in rows if row["split"] == "valid")
-    names = {"ood": "longer", "shift": "shifted"}
-    outside = {f"{names[r['split']]} {r['length']}": r["score"] for r in rows if r["split"] in names}
+    outside = {range_name(r["split"], r["length"]): r["score"] for r in rows if r["split"] in ("ood", "shift")}
     if result["metric"] == "loss":
         error = valid["loss_error"]
     else:  # of a rate, with two more of each answer, so that it is not 0 when all are right (Agresti & Coull 1998)

@@ -13,6 +13,7 @@ from ordinate import tasks
 from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.positions import Coverage
+from ordinate.core.rules import RULES
 from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
 
@@ -21,7 +22,6 @@ _FROM_TASK = (
     "vocabulary", "classes", "causal", "axes", "readout", "length", "tied", "document_positions", "document_mask",
 )  # fmt: skip
 DIM = 64  # tells the same story as 128 in a third of the time
-RULES = 2  # of training: what a result means. 1: one length a batch, fixed budgets, starting weights of 0.02
 
 
 @dataclass(frozen=True)
