@@ -143,7 +143,7 @@ def test_a_task_and_an_encoding_are_needed() -> None:
         (dict(test_lengths=[32, 8]), dict(test_lengths=(8, 32, 32))),
         (dict(ood_lengths=[40, 48, 64, 96, 128]), {}),
         (dict(dataset=128, batch=64, epochs=3, train_lengths=8), dict(dataset=128, steps=6, train_lengths=8)),
-        (dict(preset="classic", steps=2000), {}),
+        (dict(preset="classic", steps=tasks.create("k_back").most_steps), {}),
         (dict(device="auto"), {}),
         (parse_pairs(["model.dim=32", "betas=[0.9,0.95]", "clip=1"]), dict(betas=[0.9, 0.95], dim=32, clip=1.0)),
     ],
