@@ -132,7 +132,8 @@ class Task(ABC):
         """The lengths that are tested beyond a trained one: the task's own, or multiples."""
         if self.longer is not None and (not self.longer or trained == self.train_lengths[1]):
             return self.longer
-        return tuple(dict.fromkeys(round(multiple * trained) for multiple in MULTIPLES))
+        multiples = (round(multiple * trained) for multiple in MULTIPLES)
+        return tuple(dict.fromkeys(length for length in multiples if length > trained))
 
     def sides(self, length: int) -> tuple[int, ...]:
         """How many tokens a problem of this length has along each axis."""

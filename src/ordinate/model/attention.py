@@ -56,7 +56,7 @@ def choose(q: Tensor, k: Tensor, bound: Bound) -> Path:
     large = q.shape[0] * q.shape[1] * queries * keys > DENSE_LIMIT and queries > BLOCK
     if bound.encoding.content:
         return "blocks" if large else "explicit"
-    if max(queries, keys) <= SHORT and q.requires_grad and q.device.type == "cpu":
+    if max(queries, keys) <= SHORT and q.requires_grad and _plain_cpu(q):
         return "explicit"
     if bound.by_gap() and queries >= GAP_FROM and available(q) and bound.pair.start + queries == keys:
         return "gap"
@@ -65,6 +65,10 @@ def choose(q: Tensor, k: Tensor, bound: Bound) -> Path:
     if bound.by_gap() and q.is_cuda and queries > 1:
         return "flex"
     return "blocks" if large else "fused"
+
+
+def _plain_cpu(q: Tensor) -> bool:
+    return q.device.type == "cpu" and q.dtype == torch.float32
 
 
 def _plain_causal(bound: Bound) -> bool:

@@ -36,10 +36,11 @@ def arrive(
         if cache is not None:
             raise InputError("decoding with a cache takes one document per row: leave out documents")
         if config.readout == "readout" or (config.readout != "tokens" and keep is not None):
+            found = "readout=readout" if config.readout == "readout" else f"keep with readout={config.readout}"
             raise InputError(
-                "packed documents are read at their own tokens: leave out keep, and set readout=tokens, mean or last"
+                f"packed documents are read at their own tokens, got {found}: leave out keep, or set readout=tokens"
             )
-        documents = _runs(documents)
+        documents = _runs(documents.expand(len(tokens), -1))
     place = _place(config, tokens, positions, segments, documents, keep, cache)
     _check_limit(parts, place, extra=config.readout == "readout")
     return place, keep

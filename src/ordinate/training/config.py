@@ -210,7 +210,7 @@ def _course(task: Task, given: dict[str, Any], steps: int) -> dict[str, Any]:
     if budget == "learnt" and task.metric == "loss":
         raise InputError(f"{task.name} is scored by its loss, which is never learnt: leave out budget={budget}")
     schedule = given.pop("schedule", "wsd" if budget == "learnt" else "cosine")
-    if budget == "learnt" and schedule != "wsd":
+    if budget == "learnt" and schedule in ("cosine", "linear", "constant"):
         raise InputError(f"schedule={schedule} needs to know the last step beforehand: give budget=fixed with it")
     return {"budget": budget, "schedule": schedule, "warmup": given.pop("warmup", min(RunConfig.warmup, steps // 10))}
 

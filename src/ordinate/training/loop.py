@@ -263,7 +263,9 @@ class Training:
     def _finish(self) -> None:
         """Evaluate everywhere, keep weights and attention maps, and write the result last."""
         self.model.eval()
-        self.watch(Progress(self.step, self.steps, math.nan, math.nan, 0.0, evaluating=True))
+        self.watch(
+            Progress(self.step, self.steps, math.nan, math.nan, 0.0, None, self.learnt is not None, evaluating=True)
+        )
         records = []
         for chosen in self.sets:
             self.run.beat()

@@ -16,7 +16,8 @@ def ending(config: RunConfig, learnt: int | None) -> tuple[int, int]:
     last = config.steps - round(config.decay * config.steps)
     if config.budget == "fixed" or learnt is None or learnt >= last:
         return last, config.steps
-    return learnt, min(config.steps, learnt + max(learnt, LEAST))
+    begin = max(learnt, config.warmup)
+    return begin, min(config.steps, begin + max(begin, LEAST))
 
 
 def rate(config: RunConfig, step: int, learnt: int | None = None) -> float:
