@@ -97,26 +97,21 @@ class State:
         return [c for c in configs if c.id not in self.failed and self.result(c) is None]
 
     def arms(self) -> list[Arm]:
-        """One for each task and encoding. All encodings of a task try the same rates: what one needs, all get."""
-        found = []
-        for name in self.study.tasks:
-            bare = [Arm(task, encoding, base, None) for task, encoding, base in self.study.bases if task == name]
-            found += self._swept(bare) if self.study.rates else bare
-        return found
+        """One for each task and encoding. No arm depends on which others are compared with it."""
+        bare = [Arm(task, encoding, base, None) for task, encoding, base in self.study.bases]
+        return [self._swept(arm) for arm in bare] if self.study.rates else bare
 
-    def _swept(self, bare: list[Arm]) -> list[Arm]:
-        """The grid of a task grows until every encoding's best rate is interior."""
-        rates, lower = list(self.study.rates), self.task(bare[0].base).direction == "lower"
+    def _swept(self, arm: Arm) -> Arm:
+        """All start with the same rates; a grid grows until its best rate, or one tied with it, is interior."""
+        rates, lower = list(self.study.rates), self.task(arm.base).direction == "lower"
         while True:
-            arms = []
-            for one in bare:
-                arm = self._piloted(one, rates)
-                points = [point(rate, self.result(self.pilot(arm, rate))) for rate in rates]
-                arms.append(replace(arm, sweep=choose(arm.task, arm.encoding, points, lower=lower)))
-            more = {rate for arm in arms if arm.sweep and (rate := grow(arm.sweep)) is not None} - set(rates)
-            if not more or self.waiting([self.pilot(arm, rate) for arm in arms for rate in rates]):
-                return arms
-            rates += sorted(more)
+            arm = self._piloted(arm, rates)
+            points = [point(rate, self.result(self.pilot(arm, rate))) for rate in rates]
+            arm = replace(arm, sweep=choose(arm.task, arm.encoding, points, lower=lower))
+            more = grow(arm.sweep) if arm.sweep else None
+            if more is None or self.waiting([self.pilot(arm, rate) for rate in rates]):
+                return arm
+            rates.append(more)
 
     def _piloted(self, arm: Arm, rates: list[float]) -> Arm:
         """With the budget of its pilots: a part of the whole one, unless all of them end at the floor there."""
