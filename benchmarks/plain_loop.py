@@ -1,6 +1,6 @@
 """The runs of a study as a person would write them down: a loop over x-transformers, with its default threads.
 
-`python -m benchmarks.plain_loop STEPS SEEDS`. Same task, batches, sizes, optimiser, schedule and evaluations as ours.
+`python -m benchmarks.plain_loop STEPS SEEDS`. Same task, batches (padded), sizes, optimiser, schedule and evaluations as ours.
 """
 
 import sys
@@ -10,11 +10,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from x_transformers import Decoder, TransformerWrapper
 
+from benchmarks.pad import padded
 from ordinate.core.task import UNSCORED
 from ordinate.training.config import RunConfig, resolve
 from ordinate.training.data import TrainingData, evaluation_sets
+from ordinate.training.loop import CHECKED, check_every
 from ordinate.training.schedule import rate
 
+SETTINGS = {"lr": 0.001, "budget": "fixed"}
 KINDS = {
     "none": {},
     "rope": {"rotary_pos_emb": True},
@@ -24,7 +27,7 @@ KINDS = {
 
 
 def model(kind: str) -> nn.Module:
-    layers = Decoder(dim=128, depth=2, heads=4, attn_dim_head=32, ff_dropout=0.1, **KINDS[kind])
+    layers = Decoder(dim=64, depth=2, heads=4, attn_dim_head=16, **KINDS[kind])
     return TransformerWrapper(num_tokens=16, max_seq_len=128, attn_layers=layers, use_abs_pos_emb=False)
 
 
@@ -41,9 +44,9 @@ def run(config: RunConfig, kind: str) -> dict[str, float]:
     torch.manual_seed(config.seed)
     net, data, sets = model(kind), TrainingData(config, task), evaluation_sets(config, task)
     optimiser = torch.optim.AdamW(net.parameters(), lr=config.lr, betas=(0.9, 0.95), weight_decay=0.01)
-    valid = sets[0].batch
+    valid = sets[0].batch.rows(0, CHECKED)
     for step in range(config.steps):
-        batch = data.batch(step)
+        batch = padded(data.parts(step))
         loss = F.cross_entropy(net(batch.tokens).flatten(0, 1), batch.targets.flatten(), ignore_index=UNSCORED)
         loss.backward()
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
@@ -51,7 +54,7 @@ def run(config: RunConfig, kind: str) -> dict[str, float]:
             group["lr"] = rate(config, step)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
-        if (step + 1) % (config.steps // 10) == 0:
+        if (step + 1) % check_every(config, task) == 0:
             score(net, valid.tokens, valid.targets)
     return {f"{s.split} {s.length}": score(net, s.batch.tokens, s.batch.targets) for s in sets}
 
@@ -59,7 +62,7 @@ def run(config: RunConfig, kind: str) -> dict[str, float]:
 def main(steps: int, seeds: int) -> None:
     for seed in range(1, seeds + 1):
         for kind in KINDS:
-            config = resolve({"task": "k_back", "encoding": "none", "steps": steps, "seed": seed, "lr": 0.001})
+            config = resolve({"task": "k_back", "encoding": "none", "steps": steps, "seed": seed, **SETTINGS})
             print(kind, seed, run(config, kind))
 
 

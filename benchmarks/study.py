@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks.measure import Row
-from benchmarks.plain_loop import KINDS
+from benchmarks.plain_loop import KINDS, SETTINGS
 from ordinate.store import open_store
 from ordinate.studies.gather import gather
 from ordinate.studies.local import Local
@@ -23,12 +23,12 @@ STEPS, SEEDS = 60, 4
 ENCODINGS = ",".join(KINDS)
 OURS = (
     "import sys; from ordinate import compare; "
-    f"compare('k_back', '{ENCODINGS}', seeds={SEEDS}, store=sys.argv[1], steps={STEPS}, lr=0.001)"
+    f"compare('k_back', '{ENCODINGS}', seeds={SEEDS}, store=sys.argv[1], steps={STEPS}, **{SETTINGS!r})"
 )
 
 
 def configs(threads: int) -> list[RunConfig]:
-    study = plan("k_back", ENCODINGS, seeds=SEEDS // 2, settings={"steps": STEPS, "lr": 0.001, "threads": threads})
+    study = plan("k_back", ENCODINGS, seeds=SEEDS // 2, settings={"steps": STEPS, **SETTINGS, "threads": threads})
     return list(next_stage(State(study, open_store(Path(tempfile.gettempdir()) / "nothing"))).missing)
 
 
@@ -75,7 +75,7 @@ def _seconds(command: list[str]) -> float:
 def bookkeeping(folder: Path) -> float:
     """Seconds that the driver of a finished study thinks: which runs there are, what is missing, what came out."""
     begin = time.perf_counter()
-    study = plan("k_back", ENCODINGS, seeds=SEEDS, settings={"steps": STEPS, "lr": 0.001})
+    study = plan("k_back", ENCODINGS, seeds=SEEDS, settings={"steps": STEPS, **SETTINGS})
     state = State(study, open_store(folder))
     assert not next_stage(state).missing
     gather(state, "")

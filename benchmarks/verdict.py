@@ -1,0 +1,95 @@
+"""What a verdict costs: a comparison that trains until a task is learnt, against the full grid of the same runs.
+
+`python -m benchmarks.verdict STORE` reads a finished comparison of the store and tells its training steps, and the time
+of its processes, against every run going to the end of its budget. With `--full` those runs are done too, in a store
+beside it (an hour on two cores), and the words of all cells are compared.
+"""
+
+import argparse
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ordinate.report.words import cell_words
+from ordinate.store import Store, open_store
+from ordinate.studies import shelf
+from ordinate.studies.findings import analysis
+from ordinate.studies.local import Local
+from ordinate.studies.stages import seeds_to_report
+from ordinate.studies.state import State
+from ordinate.training import RunConfig
+
+
+@dataclass(frozen=True)
+class Spent:
+    """By a comparison, and what the full grid would spend."""
+
+    steps: int
+    full_steps: int
+    seconds: float
+    full_seconds: float
+
+
+def runs_of(state: State) -> list[RunConfig]:
+    """Pilots and reported runs."""
+    return [*state.pilots(), *state.reported(seeds_to_report(state))]
+
+
+def spent(state: State) -> Spent:
+    """A run that ended early would have gone on at the same speed."""
+    steps = full_steps = 0
+    seconds = full_seconds = 0.0
+    budgets = {(task, encoding): base.steps for task, encoding, base in state.study.bases}
+    for config in runs_of(state):
+        result = state.result(config)
+        assert result is not None and isinstance(config.model.encoding, str)
+        budget = budgets[config.task, config.model.encoding]
+        steps, full_steps = steps + result["steps"], full_steps + budget
+        seconds += result["timing"]["seconds"]
+        full_seconds += result["timing"]["seconds"] * budget / result["steps"]
+    return Spent(steps, full_steps, seconds, full_seconds)
+
+
+def words(state: State) -> dict[tuple[str, int, str], str]:
+    """Of every cell, without figures."""
+    (task,) = analysis(state, seeds_to_report(state)).tasks
+    return {
+        (r.split, r.length, cell.encoding): cell_words(cell).partition(" (")[0] for r in task.ranges for cell in r.cells
+    }
+
+
+def full_grid(state: State, folder: Path) -> State:
+    """The same rates and seeds, each to the end of its budget; rates are those that the comparison chose."""
+    bases = tuple((t, e, replace(base, budget="fixed", schedule="wsd")) for t, e, base in state.study.bases)
+    rates = {(arm.task, arm.encoding): arm.rate for arm in state.arms()}
+    bases = tuple((t, e, base.again(base.seed, rates[t, e])) for t, e, base in bases)
+    study = replace(state.study, bases=bases, rates=(), quick=False)
+    full = State(study, Store(folder))
+    local = Local(Store(folder))
+    try:
+        full.failed |= local.run(full.waiting(full.reported(seeds_to_report(state))), lambda event: None)
+    finally:
+        local.close()
+    return full
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.verdict", description=__doc__)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("study", nargs="?", default="")
+    parser.add_argument("--full", action="store_true", help="also do the full grid, and compare the words")
+    given = parser.parse_args()
+    store = open_store(given.store)
+    state = State(shelf.find(store, given.study).study, store)
+    cost = spent(state)
+    print(f"steps: {cost.steps:,} of {cost.full_steps:,}: {cost.steps / cost.full_steps:.3f} (at most 0.45, goal 0.33)")
+    print(f"time: {cost.seconds:.0f} s of {cost.full_seconds:.0f} s: {cost.seconds / cost.full_seconds:.3f}")
+    if given.full:
+        ours, theirs = words(state), words(full_grid(state, given.store.parent / f"{given.store.name}-full"))
+        other = {place: (ours[place], theirs[place]) for place in ours if ours[place] != theirs[place]}
+        print(f"words: {len(ours) - len(other)} of {len(ours)} cells alike")
+        for place, (one, two) in other.items():
+            print(f"  {place}: {one} / {two}")
+
+
+if __name__ == "__main__":
+    main()
