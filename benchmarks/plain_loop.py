@@ -1,6 +1,7 @@
 """The runs of a study as a person would write them down: a loop over x-transformers, with its default threads.
 
-`python -m benchmarks.plain_loop STEPS SEEDS`. Same task, batches (padded), sizes, optimiser, schedule and evaluations as ours.
+`python -m benchmarks.plain_loop STEPS SEEDS`. Same task, sizes, optimiser, schedule and evaluations as ours, and the same
+batches, padded.
 """
 
 import sys
