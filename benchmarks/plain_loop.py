@@ -1,7 +1,7 @@
 """The runs of a study as a person would write them down: a loop over x-transformers, with its default threads.
 
-`python -m benchmarks.plain_loop STEPS SEEDS`. Same task, sizes, optimiser, schedule and evaluations as ours, and the same
-batches, padded.
+`python -m benchmarks.plain_loop STEPS SEEDS`. Same task, batches, sizes, optimiser, schedule and evaluations as ours;
+batches are padded.
 """
 
 import sys

@@ -19,9 +19,16 @@ def names() -> list[str]:
     return registry.names()
 
 
-def usual() -> list[str]:
-    """Those that a comparison takes when none are named."""
-    return [name for name in names() if registry.get(name).usual]
+def usual(axes: int = 1) -> list[str]:
+    """Those that a comparison takes when none are named; on a grid, those made for it, and the usual that read it."""
+    if axes == 1:
+        return [name for name in names() if registry.get(name).usual]
+    known = {name: example(name) for name in names()}
+    return [
+        name
+        for name, encoding in known.items()
+        if axes in encoding.axes and (1 not in encoding.axes or registry.get(name).usual)
+    ]
 
 
 def create(

@@ -20,6 +20,7 @@ def analysis(state: State, seeds: int, damaged: Mapping[str, str] | None = None)
         planned={name: [e for task, e, _ in state.study.bases if task == name] for name in state.study.tasks},
         alarms=alarms(state, seeds, damaged or {}),
         steps=_steps(state, seeds),
+        limits=[f"to be done in time, given up were: {', '.join(state.study.gave_up)}"] if state.study.gave_up else (),
         preliminary=state.study.relaxed,
     )
 

@@ -100,7 +100,7 @@ def plan(
     given = dict(settings or {})
     named = _names(tasks, "task", all_tasks.parse)
     chosen = _names(
-        all_encodings.usual() if encodings is None else encodings,
+        all_encodings.usual(all_tasks.parse(named[0])[1].axes) if encodings is None else encodings,
         "encoding",
         lambda text: (all_encodings.canonical(text),),
     )

@@ -1,0 +1,55 @@
+"""The table of what encodings do on every task at its defaults is up to date, and the tasks are calibrated."""
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ordinate import tasks
+from ordinate.training import resolve
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("calibration", DOCS / "calibration.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+CALIBRATION = load()
+ROWS: list[dict[str, Any]] = json.loads(CALIBRATION.RUNS.read_text())
+
+
+def test_the_page_is_written_from_the_kept_runs() -> None:
+    assert CALIBRATION.page() == CALIBRATION.PAGE.read_text()
+
+
+@pytest.mark.parametrize("name", tasks.names())
+def test_the_runs_are_those_of_todays_defaults(name: str) -> None:
+    """A run is named by all of its settings: another budget, length or width would be another run."""
+    rows = [row for row in ROWS if row["task"] == name]
+    wanted = {(encoding, seed) for encoding in CALIBRATION.wanted(name) for seed in CALIBRATION.SEEDS}
+    assert {(row["encoding"], row["seed"]) for row in rows} == wanted
+    for row in rows:
+        asked = {key: row[key] for key in ("task", "encoding", "seed", "lr")}
+        assert resolve(asked).id == row["run"], f"{name} with {row['encoding']}: run the comparison again"
+
+
+@pytest.mark.parametrize("name", tasks.names())
+def test_some_encoding_learns_each_task_in_every_seed(name: str) -> None:
+    task = tasks.create(name)
+    if task.metric == "loss" or task.control:
+        return
+    longest = task.train_lengths[1]
+    learnt: dict[str, list[bool]] = {}
+    for row in ROWS:
+        if row["task"] == name:
+            score = next(score for split, length, score in row["scores"] if (split, length) == ("id", longest))
+            learnt.setdefault(row["encoding"], []).append(score >= task.bar)
+    assert any(len(seeds) == 3 and all(seeds) for seeds in learnt.values()), learnt
