@@ -94,9 +94,9 @@ class Pair:
         last_only = self.q.length == 1 and self.start == self.k.length - 1
         return self.keep is None and not self.separate and (not self.causal or last_only)
 
-    def gap(self, axis: int = 0) -> Num[Tensor, "#b q k"]:
-        """Query position minus key position."""
-        return self.q.positions[:, :, None, axis] - self.k.positions[:, None, :, axis]
+    def gap(self) -> Num[Tensor, "#b q k"]:
+        """Query position minus key position, on the first axis."""
+        return self.q.positions[:, :, None, 0] - self.k.positions[:, None, :, 0]
 
     @property
     def visible(self) -> Bool[Tensor, "#b 1 q k"] | None:

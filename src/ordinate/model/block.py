@@ -14,10 +14,9 @@ from ordinate.model.config import ModelConfig
 from ordinate.model.packed import Documents
 
 
-def make_norm(config: ModelConfig, width: int | None = None) -> nn.Module:
+def make_norm(config: ModelConfig) -> nn.Module:
     """LayerNorm, or RMSNorm."""
-    width = width or config.dim
-    return nn.LayerNorm(width) if config.norm == "layer" else nn.RMSNorm(width, eps=1e-6)
+    return nn.LayerNorm(config.dim) if config.norm == "layer" else nn.RMSNorm(config.dim, eps=1e-6)
 
 
 class Attention(nn.Module):
@@ -46,19 +45,19 @@ class Attention(nn.Module):
         encoding, h, g = bound.encoding, self.heads, self.key_heads
         late = cache is not None and not encoding.cacheable  # keys are kept unrotated and turned when read
         if self.q_norm is None and not encoding.sided and not late:
-            turned = encoding.rotate(heads[:, : h + g], bound.q_state, "q")
+            turned = encoding.rotate(heads[:, : h + g], bound.own_state, "q")
             q, k = turned[:, :h], turned[:, h:]
         else:
             q, k = heads[:, :h], heads[:, h : h + g]
             if self.q_norm is not None and self.k_norm is not None:
                 q, k = self.q_norm(q), self.k_norm(k)
-            q = encoding.rotate(q, bound.q_state, "q")
-            k = k if late else encoding.rotate(k, bound.q_state, "k")
+            q = encoding.rotate(q, bound.own_state, "q")
+            k = k if late else encoding.rotate(k, bound.own_state, "k")
         v = heads[:, h + g :]
         if cache is not None:
             k, v = cache.write(self.layer, k, v)
         if late:
-            k = encoding.rotate(k, bound.k_state, "k")
+            k = encoding.rotate(k, bound.key_state, "k")
         if self.watch is not None:
             self.watch(weights(q, k, bound).detach(), choose(q, k, bound))
         return attend(q, k, v, bound)

@@ -22,23 +22,23 @@ class Bound:
         # Without a score term, attention needs to know who sees whom, not which positions the encoding made of it.
         self.pair = pair if encoding.biasless and not encoding.content else placed
         self.keys = placed.k
-        self.q_state: State = encoding.prepare(placed.q)
-        self._k_state: State = self.q_state if placed.k is placed.q else None
+        self.own_state: State = encoding.prepare(placed.q)
+        self._key_state: State = self.own_state if placed.k is placed.q else None
         self._mask: Tensor | None = None
         self._added: Tensor | None = None
         self._line: Tensor | None = None
         self._known = False
 
     @property
-    def k_state(self) -> State:
+    def key_state(self) -> State:
         """What `rotate` needs for all keys; asked for only when keys are kept unrotated."""
-        if self._k_state is None:
-            self._k_state = self.encoding.prepare(self.keys)
-        return self._k_state
+        if self._key_state is None:
+            self._key_state = self.encoding.prepare(self.keys)
+        return self._key_state
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         """Queries and keys as attention wants them."""
-        return self.encoding.rotate(q, self.q_state, "q"), self.encoding.rotate(k, self.k_state, "k")
+        return self.encoding.rotate(q, self.own_state, "q"), self.encoding.rotate(k, self.key_state, "k")
 
     def mask(self) -> Tensor | None:
         """Bias and visibility in one dense table: [#b, #h, q, k], boolean if there is no bias, or None."""
@@ -74,6 +74,6 @@ class Bound:
         """The same encoding for a block of queries. Rotation has happened by then, so no state is needed."""
         part = object.__new__(Bound)
         part.encoding, part.pair, part.keys = self.encoding, self.pair.rows(start, stop), self.keys
-        part.q_state = part._k_state = part._mask = part._added = part._line = None
+        part.own_state = part._key_state = part._mask = part._added = part._line = None
         part._known = False
         return part

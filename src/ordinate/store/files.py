@@ -71,12 +71,11 @@ class Journal:
         if found > size:
             os.truncate(self.path, size)
 
-    def read(self, start: int = 0) -> Iterator[Record]:
-        """All whole lines from this byte on; a torn last line is dropped."""
+    def read(self) -> Iterator[Record]:
+        """All whole lines; a torn last line is dropped."""
         if not self.path.exists():
             return
         with open(self.path, "rb") as file:
-            file.seek(start)
             for line in file:
                 if line.endswith(b"\n"):
                     try:
