@@ -12,16 +12,19 @@ from ordinate.report.terminal import show
 from ordinate.statistics.analyse import analyse
 from ordinate.statistics.analysis import Alarm
 from ordinate.statistics.observation import Observation
+from ordinate.statistics.reach import Steps
 
 HERE = Path(__file__).parent
 SCORES, PICTURE = HERE / "demo.json", HERE / "compare.svg"
+MAKEFILE = (HERE.parent / "Makefile").read_text()
+COMMAND = re.findall(r"\$\(BIN\)/(ordinate compare .*)", MAKEFILE)[0].replace("$$", "$")
 
 
 def keep() -> None:
     """Copy the scores of the store's last comparison."""
     from ordinate.store import open_store
     from ordinate.studies import shelf
-    from ordinate.studies.findings import alarms, observations
+    from ordinate.studies.findings import alarms, observations, steps_of
     from ordinate.studies.stages import seeds_to_report
     from ordinate.studies.state import State
 
@@ -29,9 +32,10 @@ def keep() -> None:
     state = State(kept.study, open_store())
     seeds = seeds_to_report(state)
     content = {
-        "command": "ordinate compare k_back --quick dim=64 steps=250 lr=0.003",
+        "command": COMMAND,
         "preliminary": kept.study.relaxed,
-        "alarms": {task: [asdict(alarm) for alarm in told] for task, told in alarms(state, seeds).items()},
+        "alarms": {task: [asdict(alarm) for alarm in rung] for task, rung in alarms(state, seeds, {}).items()},
+        "steps": {task: {e: asdict(s) for e, s in own.items()} for task, own in steps_of(state, seeds).items()},
         "observations": [asdict(item) for item in observations(state, seeds) if item.split != "valid"],
     }
     SCORES.write_text(json.dumps(content, indent=0) + "\n")
@@ -40,9 +44,13 @@ def keep() -> None:
 def draw() -> str:
     """What the command printed, as a picture."""
     content = json.loads(SCORES.read_text())
-    alarms = {task: [Alarm(**alarm) for alarm in told] for task, told in content["alarms"].items()}
+    alarms = {task: [Alarm(**alarm) for alarm in rung] for task, rung in content["alarms"].items()}
+    steps = {
+        task: {encoding: Steps(tuple(own["seeds"]), own["budget"]) for encoding, own in table.items()}
+        for task, table in content["steps"].items()
+    }
     scores = [Observation(**item) for item in content["observations"]]
-    found = analyse(scores, alarms=alarms, preliminary=content["preliminary"])
+    found = analyse(scores, alarms=alarms, steps=steps, preliminary=content["preliminary"])
     console = Console(record=True, width=112, highlight=False, markup=False, file=io.StringIO(), force_terminal=True)
     console.print(f"$ {content['command']}", style="green")
     show(found, console)

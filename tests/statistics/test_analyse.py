@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.statistics.analyse import analyse
-from ordinate.statistics.analysis import Alarm, Basis, Finding, Outcome, Pair, Range, TaskAnalysis
+from ordinate.statistics.analysis import Alarm, Basis, Finding, Outcome, Range, TaskAnalysis, TestedPair
 from ordinate.statistics.headline import headline
-from ordinate.statistics.observation import Observation, Place
+from ordinate.statistics.observation import Observation, RangeKey
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.verdict import Word
 
@@ -40,7 +40,7 @@ def words(r: Range) -> dict[str, dict[Word, int]]:
     return {cell.encoding: cell.words for cell in r.cells}
 
 
-def pair(task: TaskAnalysis, one: str, two: str, basis: Basis = Basis.SCORES) -> Pair | None:
+def pair(task: TaskAnalysis, one: str, two: str, basis: Basis = Basis.SCORES) -> TestedPair | None:
     return next((p for p in task.pairs if p.basis is basis and {p.better, p.worse} == {one, two}), None)
 
 
@@ -112,7 +112,7 @@ def test_only_the_headline_range_is_tested() -> None:
         ([("ood", 40), ("ood", 64)], ("ood", 40)),
     ],
 )
-def test_the_headline_is_twice_the_trained_length(places: list[Place], expected: Place) -> None:
+def test_the_headline_is_twice_the_trained_length(places: list[RangeKey], expected: RangeKey) -> None:
     assert headline(places) == headline(places[::-1]) == expected
 
 

@@ -22,12 +22,12 @@ def run(
     """List the runs of a store: what they are, how far, and what came out."""
     from ordinate.core.errors import InputError
     from ordinate.store import open_store
-    from ordinate.store.table import Table
+    from ordinate.store.table import RowCache
 
     if store.exists() and not store.is_dir():
         raise InputError(f"{store} is a file, not a folder of runs")
     runs = open_store(store)
-    found, damaged, table = [], [], Table(runs, ROWS)
+    found, damaged, table = [], [], RowCache(runs, ROWS)
     for item in runs.runs():
         try:
             found.append(table.row(item, describe))

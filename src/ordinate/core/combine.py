@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Side, State
+from ordinate.core.encoding import Encoding, Prepared, Side
 from ordinate.core.errors import InputError
 from ordinate.core.place import Pair, Place
 
@@ -44,13 +44,13 @@ class Combined(Encoding):
             x = part.embed(x, place.relabelled(part.relabel(place.positions)))
         return x
 
-    def prepare(self, place: Place) -> State:
+    def prepare(self, place: Place) -> Prepared:
         states = []
         for part in self.parts():
             states.append(part.prepare(place.relabelled(part.relabel(place.positions))))
         return states
 
-    def rotate(self, x: Float[Tensor, "b h n e"], state: State, side: Side) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side) -> Float[Tensor, "b h n e"]:
         for part, own in zip(self.parts(), state, strict=True):
             x = part.rotate(x, own, side)
         return x

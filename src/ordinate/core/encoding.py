@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ordinate.core.errors import InputError
 from ordinate.core.place import LARGEST_POSITION, Pair, Place
 
-State = Any  # whatever `prepare` hands to `rotate`: angles, tables, or nothing
+Prepared = Any  # whatever `prepare` hands to `rotate`: angles, tables, or nothing
 Side = Literal["q", "k"]
 Past = Literal["computes", "extends", "clips", "untrained", "refuses"]
 
@@ -158,11 +158,11 @@ class Encoding(nn.Module):
         """Change token embeddings; once per forward."""
         return x
 
-    def prepare(self, place: Place) -> State:
+    def prepare(self, place: Place) -> Prepared:
         """What `rotate` needs and depends on positions alone; once per forward, shared by layers."""
         return None
 
-    def rotate(self, x: Float[Tensor, "b h n e"], state: State, side: Side) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side) -> Float[Tensor, "b h n e"]:
         """Turn or scale queries ("q") or keys ("k"), after QK-norm."""
         return x
 

@@ -5,14 +5,14 @@ from ordinate.model.bound import Bound
 from ordinate.model.config import PRESETS, ModelConfig, preset
 from ordinate.model.device import pick_device
 from ordinate.model.generation import generate
-from ordinate.model.recording import Record, record
+from ordinate.model.recording import Recording, record
 from ordinate.model.transformer import Transformer
 
 __all__ = [
     "PRESETS",
     "Bound",
     "ModelConfig",
-    "Record",
+    "Recording",
     "Transformer",
     "attend",
     "generate",

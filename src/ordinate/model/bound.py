@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, State, gap_line
+from ordinate.core.encoding import Encoding, Prepared, gap_line
 from ordinate.core.errors import InputError
 from ordinate.core.place import Pair
 
@@ -22,15 +22,15 @@ class Bound:
         # Without a score term, attention needs to know who sees whom, not which positions the encoding made of it.
         self.pair = pair if encoding.biasless and not encoding.content else placed
         self.keys = placed.k
-        self.own_state: State = encoding.prepare(placed.q)
-        self._key_state: State = self.own_state if placed.k is placed.q else None
+        self.own_state: Prepared = encoding.prepare(placed.q)
+        self._key_state: Prepared = self.own_state if placed.k is placed.q else None
         self._mask: Tensor | None = None
         self._added: Tensor | None = None
         self._line: Tensor | None = None
         self._known = False
 
     @property
-    def key_state(self) -> State:
+    def key_state(self) -> Prepared:
         """What `rotate` needs for all keys; asked for only when keys are kept unrotated."""
         if self._key_state is None:
             self._key_state = self.encoding.prepare(self.keys)

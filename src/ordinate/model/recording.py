@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from ordinate.model.block import Attention
 
-Watch = Callable[[Tensor, str], None]
+LayerWatch = Callable[[Tensor, str], None]
 
 
 @dataclass
-class Record:
+class Recording:
     """What was seen, in the order of the layers."""
 
     weights: list[Float[Tensor, "b h q k"]] = field(default_factory=list)
@@ -21,14 +21,14 @@ class Record:
 
 
 @contextmanager
-def record(model: nn.Module) -> Iterator[Record]:
+def record(model: nn.Module) -> Iterator[Recording]:
     """Collect attention weights and kernels of every forward pass inside the `with`."""
-    found = Record()
+    found = Recording()
     layers = [module for module in model.modules() if isinstance(module, Attention)]
 
     before = [layer.watch for layer in layers]
 
-    def watcher(outer: Watch | None) -> Watch:
+    def watcher(outer: LayerWatch | None) -> LayerWatch:
         def watch(weights: Tensor, kernel: str) -> None:
             found.weights.append(weights)
             found.kernels.append(kernel)

@@ -6,12 +6,12 @@ from itertools import combinations
 import numpy as np
 
 from ordinate.statistics.alarms import alarms_of
-from ordinate.statistics.analysis import Alarm, Analysis, Basis, Cell, Pair, Range, TaskAnalysis
+from ordinate.statistics.analysis import Alarm, Analysis, Basis, Cell, Range, TaskAnalysis, TestedPair
 from ordinate.statistics.conclusion import conclude
 from ordinate.statistics.family import Sample, judge
 from ordinate.statistics.headline import headline, trained_length
 from ordinate.statistics.interval import interval
-from ordinate.statistics.observation import Observation, Place, Split
+from ordinate.statistics.observation import Observation, RangeKey, Split
 from ordinate.statistics.pairs import pairs_of, seeds_needed
 from ordinate.statistics.ranks import Ranks, ranks
 from ordinate.statistics.reach import Reach, Steps, reach
@@ -43,7 +43,7 @@ def analyse(
     tasks = [_Task(name, items, (planned or {}).get(name, ()), alpha) for name, items in by_task.items()]
     pairs = pairs_of(len(task.encodings) for task in tasks)
     needed = seeds_needed(pairs, alpha) if pairs else 0
-    by_name: dict[str, list[Pair]] = {task.name: [] for task in tasks}
+    by_name: dict[str, list[TestedPair]] = {task.name: [] for task in tasks}
     samples = [sample for task in tasks for sample in task.samples()]
     for sample, pair in zip(samples, judge(samples, alpha), strict=True):
         by_name[sample.task].append(pair)
@@ -69,7 +69,7 @@ class _Task:
         for item in items:
             own[item.encoding].add(item.seed)
         self.own = {encoding: sorted(seeds) for encoding, seeds in own.items()}
-        self.at: dict[Place, dict[Key, Observation]] = {}
+        self.at: dict[RangeKey, dict[Key, Observation]] = {}
         for item in items:
             self.at.setdefault((item.split, item.length), {})[item.encoding, item.seed] = item
         self.places = sorted(self.at, key=lambda place: (ORDER.index(place[0]), place[1]))
@@ -108,7 +108,7 @@ class _Task:
 
     def analysis(
         self,
-        pairs: Sequence[Pair],
+        pairs: Sequence[TestedPair],
         alarms: Sequence[Alarm],
         steps: Mapping[str, Steps],
         all_pairs: int,
@@ -165,7 +165,7 @@ class _Task:
             seeds.append(reach(scores, self.first.bar, self.trained) if learnt else None)
         return Reach(tuple(seeds), max(length for _, length in along) / self.trained)
 
-    def _range(self, place: Place) -> Range:
+    def _range(self, place: RangeKey) -> Range:
         rows = self.at[place]
         some = next(iter(rows.values()))
         cells = [self._cell(encoding, place) for encoding in self.encodings]
@@ -181,7 +181,7 @@ class _Task:
         )
         return Range(*place, some.chance, some.floor, some.sequences, tuple(cells), self._ranks(rows))
 
-    def _cell(self, encoding: str, place: Place) -> Cell:
+    def _cell(self, encoding: str, place: RangeKey) -> Cell:
         items = [item for seed in self.own[encoding] if (item := self.at[place].get((encoding, seed)))]
         words: dict[Word, int] = {}
         for item in items if self.scored else ():

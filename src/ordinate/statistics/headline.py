@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from ordinate.statistics.observation import Place
+from ordinate.statistics.observation import RangeKey
 
 
-def trained_length(places: Sequence[Place]) -> int | None:
+def trained_length(places: Sequence[RangeKey]) -> int | None:
     """The longest length in distribution; reach is counted in multiples of it."""
     return max((length for split, length in places if split == "id"), default=None)
 
 
-def headline(places: Sequence[Place]) -> Place:
+def headline(places: Sequence[RangeKey]) -> RangeKey:
     """Twice the trained length, or the shortest beyond that, else the longest longer one.
 
     Where nothing longer is tested: a shifted range, else the longest in distribution.

@@ -5,7 +5,7 @@ from typing import Literal
 
 Split = Literal["valid", "id", "ood", "shift"]
 Direction = Literal["higher", "lower"]
-Place = tuple[Split, int]  # a split and a length: one range that scores are taken on
+RangeKey = tuple[Split, int]  # a split and a length: one range that scores are taken on
 
 SPLIT_NAMES: dict[str, str] = {"valid": "validation", "id": "in distribution", "ood": "longer", "shift": "shifted"}
 

@@ -18,7 +18,7 @@ from ordinate.store.files import Journal, read_json, write_atomic, write_json
 SCHEMA = 1  # raised when the files below change their meaning
 SILENCE = 120.0  # seconds without a heartbeat after which a run on another machine counts as dead
 
-State = Literal["done", "running", "failed", "interrupted"]
+RunState = Literal["done", "running", "failed", "interrupted"]
 
 
 def readable(content: Any, where: Path) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Run:
         write_json(self.folder / "result.json", {"schema": SCHEMA, "run": self.id, **result}, indent=None)
 
     @property
-    def state(self) -> State:
+    def state(self) -> RunState:
         if self.done:
             return "done"
         if _alive(self.folder):

@@ -12,7 +12,7 @@ from ordinate.store.store import Store
 Row = dict[str, Any]
 
 
-class Table:
+class RowCache:
     """One row per finished run. A row holds as long as the result it was made from is the same file."""
 
     def __init__(self, store: Store, version: int) -> None:

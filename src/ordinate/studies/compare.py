@@ -12,7 +12,7 @@ from ordinate.store import Store, open_store
 from ordinate.studies import shelf
 from ordinate.studies.comparison import Comparison
 from ordinate.studies.cost import within as plan_within
-from ordinate.studies.executor import Executor, Plain, Watch
+from ordinate.studies.executor import EventWatch, Executor, Plain
 from ordinate.studies.gather import gather
 from ordinate.studies.local import Local
 from ordinate.studies.plan import MANY, Seeds, Study, plan, usual_seeds
@@ -32,7 +32,7 @@ def compare(
     within: float | None = None,
     store: str | Path = "runs",
     workers: int | None = None,
-    watch: Watch | None = None,
+    watch: EventWatch | None = None,
     **settings: Any,
 ) -> Comparison:
     """Compare encodings on tasks: `compare("k_back", "rope,alibi", steps=300)`. Prints nothing; `watch` is told all.
@@ -63,7 +63,7 @@ class Job:
         """Where its report goes."""
         return shelf.folder_of(self.store, self.study)
 
-    def carry_out(self, watch: Watch, begin: Begin | None = None) -> Comparison:
+    def carry_out(self, watch: EventWatch, begin: Begin | None = None) -> Comparison:
         """Write down what is asked for, do what is missing, and gather what came out."""
         self.store.check_writable()
         shelf.keep(self.store, self.study, self.command)
@@ -104,7 +104,7 @@ def prepare(
     return Job(study, runs, executor, again)
 
 
-def carry_out(study: Study, store: Store, executor: Executor, watch: Watch, begin: Begin | None = None) -> State:
+def carry_out(study: Study, store: Store, executor: Executor, watch: EventWatch, begin: Begin | None = None) -> State:
     """Do stage after stage until none is left. `begin` is told of each before it starts."""
     state = State(study, store)
     while (stage := next_stage(state)).missing:

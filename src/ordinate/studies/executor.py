@@ -18,7 +18,7 @@ class Event:
     error: str = ""
 
 
-Watch = Callable[[Event], None]
+EventWatch = Callable[[Event], None]
 
 
 class Stopped(Exception):  # noqa: N818
@@ -37,7 +37,7 @@ class Executor(Protocol):
     def stopping(self) -> bool:
         """Whether it only waits for runs under way."""
 
-    def run(self, configs: Sequence[RunConfig], watch: Watch) -> dict[str, str]:
+    def run(self, configs: Sequence[RunConfig], watch: EventWatch) -> dict[str, str]:
         """Do all of them that are not done. Returns the errors of those that failed, by run."""
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class Plain:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def run(self, configs: Sequence[RunConfig], watch: Watch) -> dict[str, str]:
+    def run(self, configs: Sequence[RunConfig], watch: EventWatch) -> dict[str, str]:
         failures = {}
         for config in configs:
 

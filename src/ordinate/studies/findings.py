@@ -19,7 +19,7 @@ def analysis(state: State, seeds: int, damaged: Mapping[str, str] | None = None)
         alpha=state.looks.alpha,
         planned={name: [e for task, e, _ in state.study.bases if task == name] for name in state.study.tasks},
         alarms=alarms(state, seeds, damaged or {}),
-        steps=_steps(state, seeds),
+        steps=steps_of(state, seeds),
         limits=[f"to be done in time, given up were: {', '.join(state.study.gave_up)}"] if state.study.gave_up else (),
         preliminary=state.study.relaxed,
     )
@@ -62,7 +62,7 @@ def _results(state: State, arm: Arm, seeds: int) -> list[dict[str, Any]]:
     return [result for config in configs if (result := state.result(config))]
 
 
-def _steps(state: State, seeds: int) -> dict[str, dict[str, Steps]]:
+def steps_of(state: State, seeds: int) -> dict[str, dict[str, Steps]]:
     """By task and encoding, how long learning took; results of older rules do not tell."""
     found: dict[str, dict[str, Steps]] = {task: {} for task in state.study.tasks}
     for arm in state.arms():

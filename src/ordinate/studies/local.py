@@ -18,7 +18,7 @@ from typing import Any
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.store import Store
-from ordinate.studies.executor import Event, Stopped, Watch
+from ordinate.studies.executor import Event, EventWatch, Stopped
 from ordinate.training import Progress, RunConfig
 
 DEATHS = 3  # of a worker at the same run, before the run counts as failed
@@ -114,7 +114,7 @@ class Local:
         finally:
             _interrupts(before)
 
-    def run(self, configs: Sequence[RunConfig], watch: Watch) -> dict[str, str]:
+    def run(self, configs: Sequence[RunConfig], watch: EventWatch) -> dict[str, str]:
         """Do all of them. One Ctrl-C lets the running runs finish, a second one ends them."""
         with self._interruptible():
             return _Batch(self, configs, watch).go()
@@ -146,7 +146,7 @@ def _interrupts(handler: Any) -> Any:
 class _Batch:
     """One call of `Local.run`."""
 
-    def __init__(self, local: Local, configs: Sequence[RunConfig], watch: Watch) -> None:
+    def __init__(self, local: Local, configs: Sequence[RunConfig], watch: EventWatch) -> None:
         self.local, self.watch = local, watch
         self.queue, self.elsewhere = deque(configs), list[RunConfig]()
         self.deaths: dict[str, int] = {}

@@ -48,10 +48,10 @@ class Progress:
     evaluating: bool = False  # training is over, scoring is not
 
 
-Watch = Callable[[Progress], None]
+ProgressWatch = Callable[[Progress], None]
 
 
-def train(config: RunConfig, store: Store, watch: Watch | None = None) -> Run:
+def train(config: RunConfig, store: Store, watch: ProgressWatch | None = None) -> Run:
     """Do the run unless it is done; go on where it was interrupted. If another process is at it, wait for that one."""
     run = store.run(config.id)
     if run.done:
@@ -63,7 +63,7 @@ def train(config: RunConfig, store: Store, watch: Watch | None = None) -> Run:
     return run
 
 
-def attempt(config: RunConfig, store: Store, watch: Watch | None = None) -> bool:
+def attempt(config: RunConfig, store: Store, watch: ProgressWatch | None = None) -> bool:
     """Do the run unless another process is at it; tells whether it is done now. An error stays in its folder."""
     run = store.run(config.id)
     if run.done:
@@ -100,7 +100,7 @@ def check_every(config: RunConfig, task: Task) -> int:
 class Training:
     """The state of one run while it lasts. All of it but the weights follows from the step and from `learnt`."""
 
-    def __init__(self, config: RunConfig, store: Store, run: Run, watch: Watch) -> None:
+    def __init__(self, config: RunConfig, store: Store, run: Run, watch: ProgressWatch) -> None:
         self.config, self.store, self.run, self.watch = config, store, run, watch
         self.task = config.make_task()
         self.device = pick_device(config.device)
