@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ordinate.store import Store
-from ordinate.studies.executor import Event, Watch
+from ordinate.studies.executor import Event, EventWatch
 from ordinate.studies.plan import Study, plan
 from ordinate.studies.state import State
 from ordinate.training import RunConfig
@@ -47,6 +47,7 @@ def result(
     norms: tuple[float, float] = (1.0, 1.0),
     seen: float = 0.0,
     problems: str = "the same",
+    learnt_at: int | None = 10,
 ) -> dict[str, Any]:
     """What a run leaves behind, as far as a study reads it: one validation set, one in distribution, one beyond."""
     told = status == "finished"
@@ -59,7 +60,8 @@ def result(
     ]  # fmt: skip
     return {
         "status": status, "metric": metric, "direction": "lower" if metric == "loss" else "higher",
-        "bar": None if metric == "loss" else 0.95, "evaluation": rows,
+        "bar": None if metric == "loss" else 0.95, "evaluation": rows, "steps": 20,
+        "learnt_at": learnt_at if told and metric != "loss" else None,
         "norms": {"embedding_norm": norms[0], "encoding_norm": norms[1]},
     }  # fmt: skip
 
@@ -84,7 +86,7 @@ class Pretend:
         self.batches: list[list[RunConfig]] = []
         self.done: dict[str, dict[str, Any] | None] = {}
 
-    def run(self, configs: Sequence[RunConfig], watch: Watch) -> dict[str, str]:
+    def run(self, configs: Sequence[RunConfig], watch: EventWatch) -> dict[str, str]:
         self.batches.append(list(configs))
         failures = {config.id: "out of luck" for config in configs if self.fails(config)}
         for config in configs:

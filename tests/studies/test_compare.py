@@ -46,7 +46,7 @@ def typed(text: str) -> tuple[Study, str]:
         (dict(seeds="auto", tasks=f"{made.TASK},first_last"), {}),
         (dict(quick=True), {}),
         (dict(encodings="rope,t5(buckets=16,farthest=64)", seeds=7), dict(lr=0.012345678901234567)),
-        (dict(rates=[0.0012345678901234567, 1 / 3000, 1e-5]), dict(betas=(0.9, 0.99), stop_when_solved=True)),
+        (dict(rates=[0.0012345678901234567, 1 / 3000, 1e-5]), dict(betas=(0.9, 0.99), budget="fixed", warmup=0)),
         (dict(), dict(coverage="randomized", position_limit=30, model=dict(dropout=0.25, norm="rms"))),
     ],
     ids=repr,

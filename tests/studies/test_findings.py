@@ -9,7 +9,7 @@ from ordinate.statistics.alarms import LARGE
 from ordinate.statistics.analysis import Analysis
 from ordinate.statistics.reach import Steps
 from ordinate.studies.findings import analysis
-from ordinate.studies.plan import PILOT
+from ordinate.studies.plan import PILOT, PILOT_SHARE
 from ordinate.studies.sweep import HIGHEST, LOWEST
 from ordinate.training import RunConfig
 
@@ -70,8 +70,9 @@ def test_values_larger_than_the_embeddings(monkeypatch: pytest.MonkeyPatch) -> N
 def test_failed_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = made.study(seeds=3)
     base = next(base for _, encoding, base in asked.bases if encoding == "rope")
-    failed = {asked.run(base, PILOT, 0.003).id: "died young", asked.run(base, 2, 0.001).id: "died old"}
-    told = found(monkeypatch, lambda c: None if c.id in failed else made.result(loss=abs(c.lr - 0.001)), failed)
+    pilot = base.again(PILOT, 0.001, base.steps // PILOT_SHARE)
+    failed = {pilot.id: "died young", base.again(2, 0.003).id: "died old"}
+    told = found(monkeypatch, lambda c: None if c.id in failed else made.result(), failed)
     assert alarms(told, "failed") == [
         "rope: 1 of 3 learning rates failed: died young",
         "rope: 1 of 3 runs failed: died old",
@@ -146,9 +147,10 @@ def test_alarms_are_about_the_reported_rate(monkeypatch: pytest.MonkeyPatch) -> 
     assert alarms(told, "sizes") == []
 
 
-def test_steps_to_learn_are_told_where_results_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_to_learn_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
     def make(config: RunConfig) -> dict[str, Any]:
-        return made.result() | ({"learnt_at": None if config.seed == 2 else config.seed} if rope(config) else {})
+        return made.result(learnt_at=None if config.seed == 2 else config.seed + 10 * rope(config))
 
     (task,) = found(monkeypatch, make, fixed=True).tasks
-    assert task.steps == {"rope": Steps((1, None, 3), made.SETTINGS["steps"])}
+    whole = made.SETTINGS["steps"]
+    assert task.steps == {"rope": Steps((11, None, 13), whole), "alibi": Steps((1, None, 3), whole)}

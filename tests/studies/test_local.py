@@ -37,7 +37,7 @@ LONG_RUN = dict(steps=100_000)
 
 def runs_of(asked: Study, seeds: int) -> list[RunConfig]:
     """The reported runs of a study without a sweep."""
-    return [asked.run(base, seed, base.lr) for seed in range(1, seeds + 1) for _, _, base in asked.bases]
+    return [base.again(seed, base.lr) for seed in range(1, seeds + 1) for _, _, base in asked.bases]
 
 
 def told(comparison: Comparison) -> Comparison:

@@ -44,17 +44,19 @@ def carried_out(
 
 
 def peak(config: RunConfig) -> Result:
-    """Rope is best at a rate that is not in the first grid."""
+    """Both are best at an edge of the first grid."""
     best = 0.01 if config.model.encoding == "rope" else 0.001
     return made.result(1 - abs(np.log(config.lr / best)) / 20, loss=1.0)
 
 
 def test_learning_rates_come_first_then_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     state, executor, stages = carried_out(monkeypatch, made.study(seeds=4), peak)
-    assert [stage.name for stage in stages] == ["learning rates"] * 3 + ["seeds 1 to 4"]
-    assert [sorted({c.lr for c in batch}) for batch in executor.batches[:3]] == [sorted(RATES), [0.01], [0.03]]
-    assert all(c.seed == PILOT for batch in executor.batches[:3] for c in batch)
-    assert [(c.seed, c.model.encoding, c.lr) for c in executor.batches[3]] == [
+    assert [stage.name for stage in stages] == ["learning rates"] * 2 + ["seeds 1 to 4"]
+    first, more, seeds = executor.batches
+    assert sorted((c.lr, c.model.encoding) for c in first) == [(r, e) for r in RATES for e in ("alibi", "rope")]
+    assert {c.model.encoding: c.lr for c in more} == {"rope": 0.03, "alibi": 0.0003} and len(more) == 2
+    assert all(c.seed == PILOT for c in (*first, *more))
+    assert [(c.seed, c.model.encoding, c.lr) for c in seeds] == [
         (seed, encoding, rate) for seed in (1, 2, 3, 4) for encoding, rate in (("rope", 0.01), ("alibi", 0.001))
     ]
     last = next_stage(state)
@@ -64,12 +66,12 @@ def test_learning_rates_come_first_then_seeds(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_stage_lists_all_runs_up_to_it_and_those_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = {0.0003, 0.001}
+    done = {0.001, 0.003}
     made.pretend(monkeypatch, lambda c: made.result(0.5) if c.lr in done and c.seed == PILOT else None)
     state = made.state_of(made.study(seeds=3))
     stage = next_stage(state)
-    assert stage.name == "learning rates" and len(stage.runs) == 6 and {c.lr for c in stage.missing} == {0.003}
-    done.add(0.003)
+    assert stage.name == "learning rates" and len(stage.runs) == 6 and {c.lr for c in stage.missing} == {0.01}
+    done.add(0.01)
     stage = next_stage(state)
     assert stage.name == "seeds 1 to 3" and len(stage.runs) == 6 + 6 and len(stage.missing) == 6
 
@@ -80,11 +82,25 @@ def test_without_a_sweep_there_are_only_seeds(monkeypatch: pytest.MonkeyPatch) -
     assert {c.lr for c in executor.batches[0]} == {0.001} and len(executor.done) == 6
 
 
+def test_pilots_at_the_floor_are_done_again_with_the_whole_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stage of their own, for the encoding that needs it."""
+
+    def make(config: RunConfig) -> Result:
+        slow = config.model.encoding == "rope" and config.seed == PILOT and config.steps < made.SETTINGS["steps"]
+        return made.result(0.25 if slow else 0.9)
+
+    state, executor, stages = carried_out(monkeypatch, made.study(seeds=2), make)
+    assert [stage.name for stage in stages] == ["learning rates", "learning rates", "seeds 1 to 2"]
+    assert [(len(batch), {c.steps for c in batch}) for batch in executor.batches] == [(6, {5}), (3, {20}), (4, {20})]
+    assert {c.model.encoding for c in executor.batches[1]} == {"rope"}
+    assert next_stage(state).name == "done" and seeds_to_report(state) == 2
+
+
 def test_failed_runs_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither in the sweep, nor among the seeds; the others go on without them."""
 
     def fails(config: RunConfig) -> bool:
-        return config.model.encoding == "rope" and ((config.seed, config.lr) == (PILOT, 0.003) or config.seed == 2)
+        return config.model.encoding == "rope" and ((config.seed, config.lr) == (PILOT, 0.001) or config.seed == 2)
 
     state, _, stages = carried_out(monkeypatch, made.study(seeds=3), lambda c: made.result(0.5, loss=c.lr), fails)
     assert [stage.name for stage in stages] == ["learning rates", "seeds 1 to 3"]
