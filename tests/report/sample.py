@@ -13,9 +13,9 @@ from ordinate.statistics.analysis import (
     Analysis,
     Basis,
     Cell,
+    Contrast,
     Finding,
     Outcome,
-    Pair,
     Range,
     TaskAnalysis,
     Verdict,
@@ -169,7 +169,7 @@ def large(encodings: int = 10, seeds: int = 200, tasks: int = 5) -> Comparison:
             ranks = Ranks(order, {name: 1 / order[name] for name in names}, seeds, 0.96, (names[:2],), 0.01)
             ranges.append(Range(split, length, 0.06, 0.1, 1000, tuple(cells), ranks))
         pairs = tuple(
-            Pair(a, b, Basis.SCORES, (seeds, seeds), (0.5, 0.4), Difference(0.1, -0.1, 0.3), 0.04, 0.4, 0.05, 0.5,
+            Contrast(a, b, Basis.SCORES, (seeds, seeds), (0.5, 0.4), Difference(0.1, -0.1, 0.3), 0.04, 0.4, 0.05, 0.5,
                  Outcome.OPEN)
             for a, b in combinations(names, 2)
         )  # fmt: skip

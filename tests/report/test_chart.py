@@ -126,7 +126,7 @@ def test_out_of_distribution_only_seeds_that_learnt_the_task_are_drawn(compariso
     assert mean["learned"].y[2:] == (None, None)
     assert "none: did not fit" in drawn.note
     *_, late, later = comparison.analysis.tasks[0].ranges
-    assert f"learned: out of range, so no point at {late.name}, {later.name}." in drawn.note
+    assert f"learned: out of range, so no point at {late.name} to {later.length}." in drawn.note
     points = {name: sum(y is not None for y in series.y) for name, series in behind.items()}
     task = comparison.analysis.tasks[0]
     for name in SIX:

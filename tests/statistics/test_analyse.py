@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.statistics.analyse import analyse
-from ordinate.statistics.analysis import Alarm, Basis, Finding, Outcome, Range, TaskAnalysis, TestedPair
+from ordinate.statistics.analysis import Alarm, Basis, Contrast, Finding, Outcome, Range, TaskAnalysis
 from ordinate.statistics.headline import headline
 from ordinate.statistics.observation import Observation, RangeKey
 from ordinate.statistics.reach import Reach, Steps
@@ -40,7 +40,7 @@ def words(r: Range) -> dict[str, dict[Word, int]]:
     return {cell.encoding: cell.words for cell in r.cells}
 
 
-def pair(task: TaskAnalysis, one: str, two: str, basis: Basis = Basis.SCORES) -> TestedPair | None:
+def pair(task: TaskAnalysis, one: str, two: str, basis: Basis = Basis.SCORES) -> Contrast | None:
     return next((p for p in task.pairs if p.basis is basis and {p.better, p.worse} == {one, two}), None)
 
 

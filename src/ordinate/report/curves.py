@@ -6,6 +6,7 @@ from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
 from ordinate.report.colours import GREY, Style
 from ordinate.report.words import cell_words
 from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
+from ordinate.statistics.observation import SPLIT_NAMES
 from ordinate.studies.comparison import Comparison, Curve
 
 MOST_SEEDS = 30  # drawn one by one; the mean is of all
@@ -75,13 +76,21 @@ def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range]) -> 
         parts.append("Past the trained lengths only seeds that learnt the task are drawn.")
     if apart:
         parts.append("Rings: the same length, at places that training never showed.")
-    missing: dict[str, list[str]] = {}
+    missing: dict[str, list[Range]] = {}
     for r in (*along, *apart):
         for cell in r.cells:
             if cell.interval is None:
-                missing.setdefault(f"{cell.encoding}: {cell_words(cell) or 'no score'}", []).append(r.name)
-    parts += [f"{what}, so no point at {', '.join(where)}." for what, where in missing.items()]
+                missing.setdefault(f"{cell.encoding}: {cell_words(cell) or 'no score'}", []).append(r)
+    parts += [f"{what}, so no point at {_spans(where)}." for what, where in missing.items()]
     return " ".join(parts)
+
+
+def _spans(ranges: list[Range]) -> str:
+    """`longer 40 to 128, shifted 32`."""
+    lengths: dict[str, list[int]] = {}
+    for r in ranges:
+        lengths.setdefault(SPLIT_NAMES[r.split], []).append(r.length)
+    return ", ".join(f"{name} {n[0]}" + (f" to {n[-1]}" if len(n) > 1 else "") for name, n in lengths.items())
 
 
 def learning(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:

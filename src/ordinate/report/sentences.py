@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ordinate.report.words import called, capital, listed, p_words, seeds, times
-from ordinate.statistics.analysis import Analysis, Basis, Cell, Finding, Outcome, TaskAnalysis, TestedPair
+from ordinate.statistics.analysis import Analysis, Basis, Cell, Contrast, Finding, Outcome, TaskAnalysis
 from ordinate.statistics.reach import Reach
 from ordinate.statistics.verdict import Word
 
@@ -164,13 +164,13 @@ def _evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     return lines
 
 
-def _named(pairs: Sequence[TestedPair]) -> str:
+def _named(pairs: Sequence[Contrast]) -> str:
     if len(pairs) > FEW:
         return f"{len(pairs)} pairs"
     return "; ".join(f"{called(p.better)} and {called(p.worse)}" for p in pairs)
 
 
-def _claims(pairs: Sequence[TestedPair]) -> str:
+def _claims(pairs: Sequence[Contrast]) -> str:
     """Who is better than whom, by at least how much, and how sure that is; those with the same losers share a part."""
     worse: dict[str, list[str]] = {}
     for pair in pairs:
@@ -187,7 +187,7 @@ def _claims(pairs: Sequence[TestedPair]) -> str:
     return "; ".join(parts)
 
 
-def _by(pairs: Sequence[TestedPair]) -> str:
+def _by(pairs: Sequence[Contrast]) -> str:
     """The smallest difference of some pairs."""
     least = min(pairs, key=lambda pair: abs(pair.difference.mean))
     some = "from " * (len({pair.difference.mean for pair in pairs}) > 1)

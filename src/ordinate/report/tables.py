@@ -7,7 +7,7 @@ from typing import Any
 from ordinate.report.chart import file_names
 from ordinate.report.table import Column, Table, Value, jsonable
 from ordinate.report.words import cell_words, mean_and_interval, outcome_words, reach_words, steps_words
-from ordinate.statistics.analysis import Basis, Cell, TaskAnalysis, TestedPair
+from ordinate.statistics.analysis import Basis, Cell, Contrast, TaskAnalysis
 from ordinate.statistics.observation import range_name
 from ordinate.statistics.ranks import Ranks
 from ordinate.studies.comparison import Comparison
@@ -120,7 +120,7 @@ def pairs(comparison: Comparison) -> Table:
     return Table("pairs", "Pairs", columns, tuple(rows), note=note)
 
 
-def _tested_at(task: TaskAnalysis, pair: TestedPair) -> str:
+def _tested_at(task: TaskAnalysis, pair: Contrast) -> str:
     return range_name("id", task.trained or 0) if pair.basis is Basis.LEARNING else task.shown.name
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ordinate.statistics.analysis import Cell, Outcome, TestedPair
+from ordinate.statistics.analysis import Cell, Contrast, Outcome
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.verdict import Word
@@ -86,7 +86,7 @@ def steps_words(steps: Steps | None, more_than: str = "more than ") -> str:
     return f"{middle} ({steps.low} to {over if steps.high is None else steps.high})"
 
 
-def outcome_words(pair: TestedPair) -> str:
+def outcome_words(pair: Contrast) -> str:
     return f"{called(pair.better)} is better" if pair.claim else _OUTCOMES[pair.outcome]
 
 

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from ordinate.statistics.alarms import alarms_of
-from ordinate.statistics.analysis import Alarm, Analysis, Basis, Cell, Range, TaskAnalysis, TestedPair
+from ordinate.statistics.analysis import Alarm, Analysis, Basis, Cell, Contrast, Range, TaskAnalysis
 from ordinate.statistics.conclusion import conclude
 from ordinate.statistics.family import Sample, judge
 from ordinate.statistics.headline import headline, trained_length
@@ -43,7 +43,7 @@ def analyse(
     tasks = [_Task(name, items, (planned or {}).get(name, ()), alpha) for name, items in by_task.items()]
     pairs = pairs_of(len(task.encodings) for task in tasks)
     needed = seeds_needed(pairs, alpha) if pairs else 0
-    by_name: dict[str, list[TestedPair]] = {task.name: [] for task in tasks}
+    by_name: dict[str, list[Contrast]] = {task.name: [] for task in tasks}
     samples = [sample for task in tasks for sample in task.samples()]
     for sample, pair in zip(samples, judge(samples, alpha), strict=True):
         by_name[sample.task].append(pair)
@@ -108,7 +108,7 @@ class _Task:
 
     def analysis(
         self,
-        pairs: Sequence[TestedPair],
+        pairs: Sequence[Contrast],
         alarms: Sequence[Alarm],
         steps: Mapping[str, Steps],
         all_pairs: int,

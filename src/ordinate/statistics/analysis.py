@@ -52,7 +52,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class TestedPair:
+class Contrast:
     """Two encodings on the headline range; `better` has the higher mean (for a loss, the lower)."""
 
     better: str
@@ -135,7 +135,7 @@ class TaskAnalysis:
     learnt: dict[str, tuple[int, int]]  # encoding: seeds that learnt the task, of how many; empty for a loss
     reach: dict[str, Reach]  # encoding: how far it holds; empty for a loss
     steps: dict[str, Steps]  # encoding: how long learning took, where that is known
-    pairs: tuple[TestedPair, ...]  # those that have seeds to compare, learning first
+    pairs: tuple[Contrast, ...]  # those that have seeds to compare, learning first
     verdict: Verdict
     alarms: tuple[Alarm, ...]
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from ordinate.statistics.analysis import Finding, Range, TestedPair, Verdict
+from ordinate.statistics.analysis import Contrast, Finding, Range, Verdict
 from ordinate.statistics.pairs import unseen
 from ordinate.statistics.verdict import Word
 
 
 def conclude(
-    encodings: Sequence[str], shown: Range, pairs: Sequence[TestedPair], learnt: Mapping[str, tuple[int, int]]
+    encodings: Sequence[str], shown: Range, pairs: Sequence[Contrast], learnt: Mapping[str, tuple[int, int]]
 ) -> Verdict:
     """The verdict on a task; `learnt` is empty for a task scored by loss."""
     seeds = min((len(cell.seeds) for cell in shown.cells if cell.seeds), default=0)
@@ -21,7 +21,7 @@ def conclude(
     return Verdict(Finding.USE if use else Finding.OPEN, use, seeds, missed)
 
 
-def _top(encodings: Sequence[str], shown: Range, pairs: Sequence[TestedPair]) -> tuple[str, ...]:
+def _top(encodings: Sequence[str], shown: Range, pairs: Sequence[Contrast]) -> tuple[str, ...]:
     """The smallest group of which everyone is above everyone else, if nobody in it is above another."""
     claims = {(pair.better, pair.worse) for pair in pairs if pair.claim}
     refuses = {cell.encoding for cell in shown.cells if cell.word is Word.OUT_OF_RANGE}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ordinate.statistics import fisher
-from ordinate.statistics.analysis import Basis, Outcome, TestedPair
+from ordinate.statistics.analysis import Basis, Contrast, Outcome
 from ordinate.statistics.looks import no_difference
 from ordinate.statistics.pairs import effective_number, holm
 from ordinate.statistics.permutation import least_p, permutations
@@ -44,7 +44,7 @@ class Sample:
         return least_p((one + two) // 2, (one + two + 1) // 2)
 
 
-def judge(samples: Sequence[Sample], alpha: float) -> list[TestedPair]:
+def judge(samples: Sequence[Sample], alpha: float) -> list[Contrast]:
     """Every pair with its p values, corrected over all of them.
 
     Two families have to agree: permutation tests of scores hold their risk where the two distributions are equal,
@@ -67,7 +67,7 @@ def judge(samples: Sequence[Sample], alpha: float) -> list[TestedPair]:
         reached = least_p(*map(len, sample.values)) if w is None else floor
         possible = reached * count < alpha
         pairs.append(
-            TestedPair(
+            Contrast(
                 sample.better, sample.worse, sample.basis, (len(sample.values[0]), len(sample.values[1])), sample.means,
                 gap, p, max(one, two) if w is None else one, w, None if w is None else two,
                 _outcome(sample, gap, max(one, two) < alpha, possible),
