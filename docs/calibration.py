@@ -23,8 +23,9 @@ HEAD = """# Calibration
 
 Every task at its defaults, with the usual encodings, three seeds each: how many seeds learnt it, after how many steps
 (median and range), how far what was learnt holds in multiples of the trained length (median and range), and the mean
-score on the range that comparisons test. Learning rates are those that a comparison chose on its pilot seed. A task is
-calibrated if some encoding learns it in every seed. Budgets are about twice what the slowest learner needs.
+score on the range that comparisons test. Where the rates of a table differ, a comparison chose each on its pilot seed;
+otherwise one rate was given. A task is calibrated if some encoding learns it in every seed; tasks scored by their loss are
+never learnt, so they are not here. Budgets are about twice what the slower of the learners need.
 
 Written by `python docs/calibration.py` from the runs in `calibration.json`; a test checks that both are up to date.
 """
@@ -40,10 +41,12 @@ def keep(store: Path) -> None:
     rows = {_key(row): row for row in json.loads(RUNS.read_text())} if RUNS.exists() else {}
     for name in shelf.names(opened):
         state = State(shelf.find(opened, name).study, opened)
+        if not set(state.study.tasks) <= set(tasks.names()):
+            continue  # a task with other settings than its own
         for arm in state.arms():
             for seed in SEEDS:
                 config = state.config(arm, seed, arm.rate)
-                if arm.task in tasks.names() and (result := state.result(config)) is not None:
+                if arm.encoding in wanted(arm.task) and (result := state.result(config)) is not None:
                     row = _row(config.id, arm.task, arm.encoding, seed, arm.rate, arm.base.steps, result)
                     rows[_key(row)] = row
     RUNS.write_text("[\n" + ",\n".join(json.dumps(rows[key]) for key in sorted(rows)) + "\n]\n")
@@ -115,8 +118,9 @@ def _rank(rows: list[dict[str, Any]], encoding: str) -> float:
 
 
 def wanted(name: str) -> list[str]:
-    """The encodings that a task is calibrated with."""
-    return encodings.usual(tasks.create(name).axes)
+    """The encodings that a task is calibrated with; one scored by its loss is never learnt, so it has nothing to show."""
+    task = tasks.create(name)
+    return [] if task.metric == "loss" else encodings.usual(task.axes)
 
 
 if __name__ == "__main__":

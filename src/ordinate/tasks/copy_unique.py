@@ -24,7 +24,7 @@ class CopyUnique(Task):
             vocabulary=vocabulary + 3,
             classes=vocabulary + 3,
             metric="exact",
-            most_steps=5000,
+            most_steps=3000,
             train_lengths=(1, 20),
             longer=(25, 30, 40, 60),
             longest=vocabulary,

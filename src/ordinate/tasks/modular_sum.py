@@ -19,7 +19,7 @@ class ModularSum(Task):
         # The causal mask tells which numbers are earlier, and a sum does not ask for their order.
         easy = base <= 5
         super().__init__(
-            vocabulary=base, classes=base, shortest=2, needs_order=False, most_steps=4000,
+            vocabulary=base, classes=base, shortest=2, needs_order=False, most_steps=3000,
             train_lengths=(2, 8) if easy else (8, 32), longer=(12, 16) if easy else None,
         )  # fmt: skip
         self.base = base
