@@ -14,6 +14,7 @@ from ordinate.report.words import reach_words, steps_words
 from ordinate.statistics.headline import headline, trained_length
 from ordinate.statistics.observation import range_name
 from ordinate.statistics.reach import Reach, Steps, reach
+from ordinate.training import resolve
 
 HERE = Path(__file__).parent
 RUNS, PAGE = HERE / "calibration.json", HERE / "CALIBRATION.md"
@@ -24,8 +25,8 @@ HEAD = """# Calibration
 Every task at its defaults, with the usual encodings, three seeds each: how many seeds learnt it, after how many steps
 (median and range), how far what was learnt holds in multiples of the trained length (median and range), and the mean
 score on the range that comparisons test. Where the rates of a table differ, a comparison chose each on its pilot seed;
-otherwise one rate was given. A task is calibrated if some encoding learns it in every seed; tasks scored by their loss are
-never learnt, so they are not here. Budgets are about twice what the slower of the learners need.
+otherwise one rate was given. A task is calibrated if some encoding learns it in every seed; tasks scored by their loss
+are never learnt, so they are not here. Budgets are about twice what the slower of the learners need.
 
 Written by `python docs/calibration.py` from the runs in `calibration.json`; a test checks that both are up to date.
 """
@@ -41,12 +42,10 @@ def keep(store: Path) -> None:
     rows = {_key(row): row for row in json.loads(RUNS.read_text())} if RUNS.exists() else {}
     for name in shelf.names(opened):
         state = State(shelf.find(opened, name).study, opened)
-        if not set(state.study.tasks) <= set(tasks.names()):
-            continue  # a task with other settings than its own
         for arm in state.arms():
             for seed in SEEDS:
                 config = state.config(arm, seed, arm.rate)
-                if arm.encoding in wanted(arm.task) and (result := state.result(config)) is not None:
+                if config.id == default(arm.task, arm.encoding, seed, arm.rate) and (result := state.result(config)):
                     row = _row(config.id, arm.task, arm.encoding, seed, arm.rate, arm.base.steps, result)
                     rows[_key(row)] = row
     RUNS.write_text("[\n" + ",\n".join(json.dumps(rows[key]) for key in sorted(rows)) + "\n]\n")
@@ -117,8 +116,13 @@ def _rank(rows: list[dict[str, Any]], encoding: str) -> float:
     return mean(row["learnt_at"] or 10 * row["budget"] for row in mine)
 
 
+def default(task: str, encoding: str, seed: int, lr: float) -> str:
+    """The run of a task at its defaults."""
+    return resolve({"task": task, "encoding": encoding, "seed": seed, "lr": lr}).id
+
+
 def wanted(name: str) -> list[str]:
-    """The encodings that a task is calibrated with; one scored by its loss is never learnt, so it has nothing to show."""
+    """The encodings that a task is calibrated with; one that is scored by its loss is never learnt."""
     task = tasks.create(name)
     return [] if task.metric == "loss" else encodings.usual(task.axes)
 
