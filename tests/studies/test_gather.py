@@ -17,7 +17,7 @@ from ordinate.studies import local
 from ordinate.studies.compare import compare
 from ordinate.studies.comparison import Comparison
 from ordinate.studies.gather import gather
-from ordinate.studies.plan import PILOT
+from ordinate.studies.plan import PILOT, PILOT_SHARE
 from ordinate.studies.state import READ, State
 
 from . import made
@@ -42,8 +42,12 @@ def results(whole: Whole, encoding: str) -> list[dict[str, Any]]:
 
 def test_runs_are_listed_with_pilots_marked(whole: Whole) -> None:
     found = whole.comparison.runs
-    assert {run["run"] for run in found} == {run.id for run in whole.store.runs()}
     assert len(found) == len({run["run"] for run in found}) == 10
+    # All short pilots stayed at the floor: they chose nothing, whole runs did.
+    rest = [run.config for run in whole.store.runs() if run.id not in {run["run"] for run in found}]
+    short = made.SETTINGS["steps"] // PILOT_SHARE
+    assert {(config["seed"], config["steps"]) for config in rest} == {(PILOT, short)} and len(rest) == 6
+    assert {whole.store.run(run["run"]).config["steps"] for run in found} == {made.SETTINGS["steps"]}
     assert all(run["pilot"] == (run["seed"] == PILOT) for run in found)
     for encoding in (ROPE, LEARNED):
         assert len(rows(whole.comparison, encoding=encoding, pilot=True)) == 3
@@ -55,14 +59,14 @@ def test_runs_are_listed_with_pilots_marked(whole: Whole) -> None:
         assert (run["state"], run["seconds"]) == (result["status"], result["timing"]["seconds"])
 
 
-def test_curves_have_ten_points(whole: Whole) -> None:
+def test_curves_are_those_of_the_journals(whole: Whole) -> None:
     curves = whole.comparison.curves
     assert [(c.encoding, c.seed) for c in curves] == [(e, seed) for e in (ROPE, LEARNED) for seed in (1, 2)]
     for curve in curves:
-        assert curve.steps == tuple(range(2, 21, 2)) and len(curve.values) == 10
-        run = next(r for r in rows(whole.comparison, encoding=curve.encoding, seed=curve.seed))
-        journal = whole.store.run(run["run"]).journal.read()
-        assert list(curve.values) == [r["value"] for r in journal if (r["split"], r["metric"]) == ("valid", "accuracy")]
+        run = whole.store.run(rows(whole.comparison, encoding=curve.encoding, seed=curve.seed)[0]["run"])
+        points = [r for r in run.journal.read() if (r["split"], r["metric"]) == ("valid", "accuracy")]
+        assert list(curve.values) == [r["value"] for r in points]
+        assert list(curve.steps) == [r["step"] for r in points] and curve.steps[-1] == run.result["steps"]
 
 
 def test_profiles_agree_with_the_results(whole: Whole) -> None:
@@ -111,10 +115,13 @@ def test_settings_are_those_that_all_runs_share(whole: Whole) -> None:
     shared = whole.comparison.settings[made.TASK]
     for run in whole.store.runs():
         config = run.config
+        less = ("steps", "warmup") if config["seed"] == PILOT else ()  # of pilots
         own = {key: list(value) if isinstance(value, tuple) else value for key, value in shared.items()}
         assert own.pop("model") == {key: value for key, value in config.pop("model").items() if key != "encoding"}
         assert own.pop("evaluation_set") == {f"{r['split']} {r['length']}": r["hash"] for r in run.result["evaluation"]}
-        assert own == {key: value for key, value in config.items() if key not in ("seed", "lr")}
+        assert {key: value for key, value in own.items() if key not in less} == {
+            key: value for key, value in config.items() if key not in ("seed", "lr", *less)
+        }
 
 
 def test_the_rest(whole: Whole) -> None:
@@ -177,7 +184,7 @@ def test_learning_rates_that_are_missing(whole: Whole, copied: Store) -> None:
 def test_failures_of_another_call(whole: Whole, copied: Store) -> None:
     """A report does not wait for runs that failed: it stands where the study stopped, and names them."""
     seed = a_run(copied, whole, encoding=ROPE, seed=2)
-    pilot = a_run(copied, whole, encoding=LEARNED, seed=PILOT, rate=0.03)
+    pilot = a_run(copied, whole, encoding=LEARNED, seed=PILOT, rate=0.01)
     for run in (seed, pilot):
         (run.folder / "result.json").unlink()
         run.fail("Traceback ...\nOSError: the disk is full")
@@ -238,7 +245,7 @@ def test_a_result_that_is_none_is_named_and_left_out(damage: str, whole: Whole, 
 
 def test_a_study_with_all_kinds_of_trouble_still_has_its_report(whole: Whole, copied: Store) -> None:
     """A pilot that failed, a run that diverged to maps without numbers, and one that is damaged."""
-    pilot = a_run(copied, whole, encoding=LEARNED, seed=PILOT, rate=0.03)
+    pilot = a_run(copied, whole, encoding=LEARNED, seed=PILOT, rate=0.01)
     (pilot.folder / "result.json").unlink()
     pilot.fail("Traceback ...\nOSError: the disk is full")
     diverged = a_run(copied, whole, encoding=LEARNED, seed=1)

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from ordinate import InputError
 from ordinate.statistics.looks import MOST
 from ordinate.studies import plan as planning
-from ordinate.studies.plan import PILOT, QUICK_SEEDS, RATES, SEEDS, Study, plan
+from ordinate.studies.plan import PILOT, QUICK_SEEDS, RATES, SEEDS, Study, plan, usual_seeds
 
 from . import made
 
@@ -133,6 +134,7 @@ def test_any_other_content_has_another_id() -> None:
     assert len({made.study(**options).id for options in ASKED}) == len(ASKED)
     whole = made.study()
     changed = [replace(whole, seeds=4), replace(whole, rates=()), replace(whole, quick=True)]
+    changed += [replace(whole, gave_up=("width 32 in place of 64",))]
     changed += [replace(whole, bases=whole.bases[::-1])]
     task, encoding, base = whole.bases[0]
     for other in ((f"{task} ", encoding, base), (task, "fire", base), (task, encoding, replace(base, steps=21))):
@@ -166,6 +168,41 @@ def test_what_was_relaxed_is_named() -> None:
     assert made.study(settings={"lr": 0.02}).relaxed == (rate,)
     assert made.study(quick=True, settings={"lr": 0.02}).relaxed == (rate, f"{QUICK_SEEDS} seeds where 6 are the rule")
     assert made.study(quick=True, seeds=6, settings={"lr": 0.02}).relaxed == (rate,)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "encodings", "pairs", "seeds"),
+    [(1, 2, 1, 6), (1, 6, 15, 6), (2, 6, 30, 7), (6, 6, 90, 8), (2, 10, 90, 8), (1, 4, 6, 6), (1, 8, 28, 7)],
+)
+def test_as_many_seeds_as_a_claim_about_any_pair_needs(tasks: int, encodings: int, pairs: int, seeds: int) -> None:
+    """Over all tasks, and never fewer than the rule; counted out: 2 / C(2n, n) is the least p of n and n seeds."""
+    base = made.study().bases[0][2]
+    bases = tuple((f"task {t}", f"encoding {e}", base) for t in range(tasks) for e in range(encodings))
+    assert Study(bases).pairs == pairs
+    assert usual_seeds(tasks, encodings) == seeds
+    assert pairs * 2 / math.comb(2 * seeds, seeds) < 0.05
+    assert seeds == SEEDS or pairs * 2 / math.comb(2 * seeds - 2, seeds - 1) >= 0.05
+
+
+def test_seeds_are_those_asked_for_else_the_usual_ones() -> None:
+    assert made.study().seeds == SEEDS == 6
+    two = f"{made.TASK},first_last"
+    assert made.study(made.SIX).seeds == 6 and made.study(made.SIX, tasks=two).seeds == 7
+    assert made.study(made.SIX, tasks=two, seeds=2).seeds == 2
+    assert made.study(made.SIX, tasks=two, quick=True).seeds == QUICK_SEEDS
+
+
+@pytest.mark.xfail(strict=True, reason="a warm-up above a tenth of the steps is cut whenever a run is made again")
+def test_a_warm_up_that_was_asked_for_is_kept() -> None:
+    base = made.study(settings=dict(steps=100, warmup=30)).bases[0][2]
+    assert base.warmup == 30 and base.again(1, 0.01).warmup == 30
+
+
+def test_a_run_with_a_part_of_the_budget_differs_in_nothing_else() -> None:
+    base = made.study(settings=dict(steps=1000)).bases[0][2]
+    short = base.again(3, 0.01, 250)
+    assert (base.warmup, short.warmup, short.steps) == (50, 25, 250) and short.id != base.again(3, 0.01).id
+    assert replace(short, steps=1000, warmup=50) == base.again(3, 0.01)
 
 
 def test_size() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ordinate.studies.comparison import RatePoint, Sweep
 from ordinate.studies.plan import PILOT, PILOT_SHARE, RATES
-from ordinate.studies.sweep import HIGHEST, LOWEST, choose, grow, point, rung
 from ordinate.studies.state import Arm
+from ordinate.studies.sweep import HIGHEST, LOWEST, choose, grow, point, rung
 from ordinate.training import RunConfig
 
 from . import made
@@ -66,7 +66,9 @@ def test_within_one_standard_error_the_middle_decides() -> None:
     sharp = [*(replace(p, error=1.0) for p in points[:2]), replace(points[2], error=0.01), points[3]]
     assert chosen(*sharp).tied == (0.01,) and chosen(*sharp).chosen == 0.01
     # whatever the losses are
-    assert chosen(*(replace(p, loss=loss) for p, loss in zip(points, (0.3, 0.2, 0.1, 0.0), strict=True))).chosen == 0.003
+    assert (
+        chosen(*(replace(p, loss=loss) for p, loss in zip(points, (0.3, 0.2, 0.1, 0.0), strict=True))).chosen == 0.003
+    )
 
 
 def test_of_two_in_the_middle_the_lower_one_decides() -> None:
