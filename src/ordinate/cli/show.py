@@ -63,14 +63,12 @@ def _encoding(console: "Console", item: dict[str, Any]) -> None:
 def _task(console: "Console", item: dict[str, Any]) -> None:
     _line(console, "Example", item["example"])
     _line(console, "Model", f"{item['form']}, answers read from: {item['readout']}")
-    bar = "no bar" if item["bar"] is None else f"solved from {item['bar']:.0%} on"
+    bar = "no bar" if item["bar"] is None else f"learnt from {item['bar']:.0%} on"
     _line(console, "Score", f"{item['metric']}, {bar}")
     lengths = item["train_lengths"]
-    _line(
-        console,
-        "Trained at",
-        f"lengths {lengths[0]} to {lengths[1]}" if lengths[0] < lengths[1] else f"length {lengths[0]}",
-    )
+    span = f"lengths {lengths[0]} to {lengths[1]}" if lengths[0] < lengths[1] else f"length {lengths[0]}"
+    fixed = f"{item['dataset']} fixed sequences" if item["dataset"] else f"at most {item['steps']} steps by default"
+    _line(console, "Trained at", f"{span}, {fixed}")
     chance = ", ".join(f"{value:.3g} at {length}" for length, value in item["chance"].items())
     _line(console, "Chance", chance + "\n")
 
