@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ordinate.core.rules import RULES
 from ordinate.store import open_store
 
 from .conftest import Program
@@ -33,11 +34,27 @@ def finished(store: str) -> dict[str, int]:
 def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> None:
     done = ordinate(*QUICK, "--store", store)
     assert done.code == 0
-    assert re.search(r"6 runs, 0 done; about \d+ s with 1 worker, 1 MB in", done.err)
-    assert len(re.findall(r"^\[\d/6\] binary_majority  (?:rope|none)  seed [123]  lr 0.01", done.err, re.M)) == 6
+    assert re.search(r"^6 runs, 0 done; at most \d+ s with 1 worker, less where .* early; 1 MB in", done.err, re.M)
+    assert re.search(r"^3 seeds can claim nothing about 1 pairs?: --seeds 4 can$", done.err, re.M)
+    assert (
+        len(
+            re.findall(
+                r"^\[\d/6\] binary_majority  (?:rope|none)  seed [123]  lr 0.01  learnt at step \d+, longer 7: ",
+                done.err,
+                re.M,
+            )
+        )
+        == 6
+    )
     assert "binary_majority, 3 seeds  preliminary" in done.out
-    assert "Preliminary: 3 seeds where 5 are the rule." in done.out
-    assert "Not enough seeds for a claim about a pair: 3 of the 6 that 2 encodings need (--seeds 6)." in done.out
+    assert "Preliminary: one learning rate (0.01) for all encodings, not tuned." in done.out
+    assert "Preliminary: 3 seeds where 6 are the rule." in done.out
+    assert "Not enough seeds for a claim at longer 7 (1.4x): " in done.out
+    assert re.search(r"^A claim about .* takes 4 seeds; there are 3\.$", done.out, re.M)
+    header = next(line for line in done.out.splitlines() if line.startswith("encoding"))
+    assert re.split(r"  +", header.strip()) == [
+        "encoding", "learnt", "steps to learn", "in distribution", "longer 7 (1.4x)", "reach", "there"
+    ]  # fmt: skip
     page = Path(re.findall(r"Report: (.*)", done.err)[0])
     assert page.name == "report.html" and page.stat().st_size > 1e6
     names = {path.suffix for path in page.parent.rglob("*.*")}
@@ -49,7 +66,7 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert finished(store) == before and set(before.values()) == {1}
 
     more = ordinate(*QUICK, "--seeds", "4", "--store", store, "--json")
-    assert "8 runs, 6 done" in more.err
+    assert "8 runs, 6 done" in more.err and "can claim nothing" not in more.err
     document = json.loads(more.out)
     assert document["tasks"][0]["seeds"] == [1, 2, 3, 4] and document["preliminary"]
 
@@ -78,8 +95,10 @@ def test_a_sweep_that_grows(ordinate: Program, store: str) -> None:
         for run in open_store(store).runs()
         if run.config["seed"] == 0
     }
-    rates = {rate for rate, _ in pilots}
-    assert len(rates) >= 3 and pilots == {(rate, name) for rate in rates for name in ("rope", "none")}
+    ladder = [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1]
+    for encoding in ("rope", "none"):  # each has a grid of its own, without a hole
+        places = sorted(ladder.index(rate) for rate, name in pilots if name == encoding)
+        assert len(places) >= 3 and places == list(range(places[0], places[-1] + 1)) and 4 in places
     assert "preliminary" in done.out
 
 
@@ -87,7 +106,7 @@ def test_a_dry_run_tells_and_leaves_nothing(ordinate: Program, store: str) -> No
     done = ordinate("compare", "k_back", "--store", store, "--dry-run", *SETTINGS[:5])
     assert done.code == 0 and not Path(store).exists()
     assert "k_back: alibi, learned, none, rope, sinusoidal, t5" in done.err
-    assert re.search(r"48 runs, 0 done; about .* with \d workers, \d+ MB", done.err)
+    assert re.search(r"^at least 54 runs, 0 done; at most .* with \d+ workers?, less .*; \d+ MB in ", done.err, re.M)
     million = ordinate("compare", "k_back", "--seeds", "200000", "--store", store, "--dry-run", *SETTINGS[:5])
     assert "1,200,018 runs, 0 done" in million.err
 
@@ -104,6 +123,16 @@ def test_a_dry_run_tells_and_leaves_nothing(ordinate: Program, store: str) -> No
         (("compare", "k_back", "--seeds", "some"), "--seeds wants a number or auto, got 'some'"),
         (("compare", "k_back", "--seeds", "0"), "seeds must be auto or a whole number of at least 1"),
         (("compare", "k_back", "--rates", "fast"), "--rates wants numbers"),
+        *(
+            (("compare", "k_back", "--within", time), f"--within wants a time, as in 90s, 10m or 1.5h, got {time!r}")
+            for time in ("0", "0m", "-1m", "abc", "nan", "inf", "nanh", "", "m", "10x", "1m30s")
+        ),
+        (("compare", "k_back", "--within", "10m", "--quick"), "--within plans the seeds itself"),
+        (("compare", "k_back", "--within", "10m", "--seeds", "auto"), "--within plans the seeds itself"),
+        (
+            ("compare", "k_back", "--within", "1s", *SETTINGS[:5]),
+            "1 s are too short for any claim about 15 pairs",
+        ),
         (("compare", "k_back", "--rates", "0.1", "lr=0.1"), "give one of them"),
         (("compare", "k_back", "--quick", "--rates", "0.1"), "--quick has no sweep"),
         (("compare", "k_back", "seed=3"), "a comparison chooses its seeds itself"),
@@ -133,13 +162,56 @@ def test_a_store_of_a_newer_program(ordinate: Program, store: str) -> None:
     assert ordinate(*QUICK, "--store", store).code == 0
     result = next(Path(store).glob("*/result.json"))
     result.write_text(result.read_text().replace('"schema": 1', '"schema": 9'))
-    for command in (QUICK, ("report",)):
-        done = ordinate(*command, "--store", store)
-        assert done.code == 2 and "was written by a newer ordinate (schema 9, this one reads 1): update" in done.err
+    words = "was written by a newer ordinate (schema 9, this one reads 1): update"
+    done = ordinate(*QUICK, "--store", store)
+    assert done.code == 2 and words in done.err
+    done = ordinate("report", "--store", store, "--format", "md")  # of what can be read, and what cannot is named
+    assert done.code == 0 and words in done.out and result.parent.name in done.out
     study = next(Path(store).glob("studies/*/study.json"))
     study.write_text(study.read_text().replace('"schema": 1', '"schema": 7'))
     done = ordinate("report", "--store", store)
     assert done.code == 2 and "schema 7" in done.err
+
+
+def aged(store: Path) -> None:
+    """As if older rules had made all of it, which gave other names to studies and runs."""
+    for path in store.glob("*/config.json"):
+        content = json.loads(path.read_text())
+        del content["rules"]
+        path.write_text(json.dumps(content))
+        path.parent.rename(store / path.parent.name[::-1])
+    for path in store.glob("studies/*/study.json"):
+        content = json.loads(path.read_text())
+        del content["rules"], content["gave_up"]
+        path.write_text(json.dumps(content))
+        path.parent.rename(path.parent.parent / path.parent.name[::-1])
+
+
+@pytest.mark.slow
+def test_what_older_rules_made_is_kept_and_never_mixed(ordinate: Program, store: str) -> None:
+    folder = Path(store)
+    assert ordinate(*QUICK, "--store", store).code == 0
+    aged(folder)
+    (old,) = folder.glob("studies/*")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix == ".json"}
+
+    refused = ordinate("report", "--store", store)
+    assert refused.code == 2 and refused.out == "" and refused.err.count("\n") == 1
+    assert refused.err.startswith(f"ordinate: study {old.name} was made by rules 1, this program has {RULES}, and they")
+    assert f"its report is {old / 'report.html'}; compare again with  ordinate compare" in refused.err
+    assert (old / "report.html").exists()
+
+    listed = ordinate("status", "--store", store)
+    assert listed.code == 0 and listed.out.count("done (rules 1)") == 6 and listed.err == ""
+
+    again = ordinate(*QUICK, "--store", store)
+    assert again.code == 0 and "6 runs, 0 done" in again.err  # none of the old ones counts
+    assert {path: path.read_bytes() for path in before if path.parent != folder} == before
+    both = ordinate("status", "--store", store).out
+    assert both.count("done (rules 1)") == 6 and len(re.findall(r"  done  ", both)) == 6
+    assert {row["rules"] for row in json.loads(ordinate("status", "--store", store, "--json").out)} == {1, RULES}
+    assert ordinate("report", "--store", store).code == 0  # the one asked for last
+    assert ordinate("report", old.name, "--store", store).code == 2
 
 
 def test_a_live_table_on_a_terminal(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ordinate.statistics.verdict import words_of
 from ordinate.store import Run, open_store
 
 from .conftest import Program
@@ -25,13 +26,15 @@ MAJORITY = ("train", "binary_majority", "--encoding", "rope", *SETTINGS)
 def test_a_run_from_its_start_to_its_table(ordinate: Program, store: str) -> None:
     first = ordinate(*MAJORITY, "--store", store)
     assert first.code == 0
-    assert first.err.count("validation") == 10 and "s left" in first.err
+    assert first.err.count("validation") == 2 and "s left" in first.err
     assert len(open_store(store).runs()) == 1
-    for words in ("accuracy", "floor", "verdict", "in distribution", "longer", "Gate (95% in distribution) passed"):
+    for words in ("accuracy", "floor", "verdict", "in distribution", "longer"):
         assert words in first.out
     lines = {line.split("  ")[0]: line for line in first.out.splitlines()}
     assert lines["longer"].split()[1] == "7" and lines["longer"].split()[-1] == "solves"
     assert "One seed: preliminary" in first.out
+    (learnt,) = [line for line in first.out.splitlines() if line.startswith("Learnt")]
+    assert learnt == "Learnt (at least 95% in distribution) at step 32, 40 in all; holds to 1.4 times 5."
 
     again = ordinate(*MAJORITY, "--store", store)
     assert again.code == 0 and again.out == first.out
@@ -39,7 +42,10 @@ def test_a_run_from_its_start_to_its_table(ordinate: Program, store: str) -> Non
 
     document = json.loads(ordinate(*reversed_settings(), "--store", store, "--json").out)
     assert document == open_store(store).runs()[0].result
-    assert [row["verdict"] for row in document["evaluation"]] == ["solves"] * 3
+    assert (document["learnt_at"], document["steps"]) == (32, 40)
+    # Numbers are kept, words are found by whoever shows them.
+    assert not any({"verdict", "normalised", "fitted"} & row.keys() for row in document["evaluation"])
+    assert words_of(document["evaluation"], document["bar"], False) == ["solves"] * 3
 
 
 def reversed_settings() -> tuple[str, ...]:
@@ -116,6 +122,16 @@ def test_status_lists_what_is_done_and_what_is_not(ordinate: Program, store: str
     assert 0 < rows[1]["step"] < 40 and rows[1]["inside"] is None and "File too large" in rows[1]["error"]
     table = ordinate("status", "--store", store).out
     assert all(word in table for word in ("failed", "File too large", "done", "diverged", "40/40", "binary_majority"))
+
+
+@pytest.mark.xfail(strict=True, reason="only runs that are done tell their rules")
+def test_unfinished_runs_of_older_rules_are_labelled(ordinate: Program, store: str) -> None:
+    assert ordinate(*MAJORITY, "--store", store, largest=10_000).code == 1
+    (path,) = Path(store).glob("*/config.json")
+    content = json.loads(path.read_text())
+    del content["rules"]
+    path.write_text(json.dumps(content))
+    assert "failed (rules 1)" in ordinate("status", "--store", store).out
 
 
 def test_a_file_that_cannot_grow_fails_the_run_and_nothing_else(ordinate: Program, store: str) -> None:

@@ -1,5 +1,6 @@
 """Alarms that scores alone cannot show, and what a look takes as settled."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -135,6 +136,14 @@ def test_each_of_several_looks_has_its_share_of_the_risk(monkeypatch: pytest.Mon
 def test_what_was_relaxed_is_in_the_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = made.study(quick=True)
     assert found(monkeypatch, lambda c: made.result(), seeds=None, quick=True).preliminary == asked.relaxed != ()
+
+
+def test_what_was_given_up_limits_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    made.pretend(monkeypatch, lambda c: made.result())
+    asked = replace(made.study(seeds=3), gave_up=("width 32 in place of 64", "50% of the budget"))
+    told = "to be done in time, given up were: width 32 in place of 64, 50% of the budget"
+    assert told in analysis(made.state_of(asked), 3).limits
+    assert not any("given up" in limit for limit in found(monkeypatch, lambda c: made.result()).limits)
 
 
 def test_nothing_done_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
