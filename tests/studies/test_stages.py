@@ -1,5 +1,6 @@
 """Learning rates first, then seeds; with planned looks, a study stops when it is settled and not before."""
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +47,7 @@ def carried_out(
 def peak(config: RunConfig) -> Result:
     """Both are best at an edge of the first grid."""
     best = 0.01 if config.model.encoding == "rope" else 0.001
-    return made.result(1 - abs(np.log(config.lr / best)) / 20, loss=1.0)
+    return made.result(1 - abs(math.log(config.lr / best)) / 20, loss=1.0)
 
 
 def test_learning_rates_come_first_then_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
