@@ -4,6 +4,7 @@ import multiprocessing
 from pathlib import Path
 from typing import Any
 
+from ordinate.statistics.verdict import Word, words_of
 from ordinate.store import Run
 from ordinate.training import RunConfig, resolve
 
@@ -19,6 +20,11 @@ SMALL = dict(
 def small(**settings: Any) -> RunConfig:
     """A run of a fifth of a second, with dropout and AdamW."""
     return resolve(SMALL | settings)
+
+
+def words(result: dict[str, Any]) -> list[Word | None]:
+    """What is said of each row of a result."""
+    return words_of(result["evaluation"], result["bar"], result["status"] == "diverged")
 
 
 def outcome(run: Run) -> dict[str, Any]:

@@ -7,9 +7,8 @@ import pytest
 
 from ordinate.store import Store
 from ordinate.training import train
-from ordinate.training.result import words
 
-from .runs import small
+from .runs import small, words
 
 BUDGET = dict(dim=32, batch=32, lr=0.01, dropout=0.0, evaluation_sequences=500)
 

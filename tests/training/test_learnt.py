@@ -10,10 +10,9 @@ from ordinate import tasks
 from ordinate.store import Store
 from ordinate.training import Progress, loop, resolve, schedule, train
 from ordinate.training.evaluate import Scores, evaluate
-from ordinate.training.result import words
 from ordinate.training.schedule import ending, rate
 
-from .runs import outcome, small
+from .runs import outcome, small, words
 from .test_resume import stopped
 
 OWN = loop.check_every  # tests put another in its place

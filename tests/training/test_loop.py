@@ -17,9 +17,8 @@ from ordinate.store.files import read_json
 from ordinate.training import Progress, loop, train
 from ordinate.training.data import evaluation_sets
 from ordinate.training.evaluate import evaluate
-from ordinate.training.result import words
 
-from .runs import small
+from .runs import small, words
 
 EASY = dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7])  # solved after a few steps
 

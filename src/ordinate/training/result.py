@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +11,6 @@ from safetensors.torch import save
 from ordinate.core.seeds import generator
 from ordinate.core.task import Task
 from ordinate.model import Transformer, record
-from ordinate.statistics.verdict import Score, Word, word
 from ordinate.store import Run, Store
 from ordinate.store.files import Record, write_atomic
 from ordinate.training.baselines import baselines
@@ -78,25 +76,6 @@ def _content(task: Task, length: int, kind: str) -> str:
     """The hash of a few problems, which stands for the task's code: other problems have other baselines."""
     batch = task.sample(16, length, generator(0, "content", length), kind)
     return hashlib.sha256(batch.tokens.numpy().tobytes() + batch.targets.numpy().tobytes()).hexdigest()[:12]
-
-
-def words(result: Mapping[str, Any]) -> list[Word | None]:
-    """The word for each row of a result; none for a task scored by loss."""
-    rows, bar = result["evaluation"], result["bar"]
-    if bar is None:
-        return [None] * len(rows)
-    inside = max((row for row in rows if row["split"] == "id"), key=lambda row: row["length"])
-    diverged = result["status"] == "diverged"
-    found: list[Word | None] = []
-    for row in rows:
-        beyond = row["split"] in ("ood", "shift")
-        start, outside = (inside, _against(row)) if beyond else (row, None)
-        found.append(word(bar, _against(start), outside, diverged=diverged))
-    return found
-
-
-def _against(row: Mapping[str, Any]) -> Score:
-    return Score(row["score"], row["floor"], row["sequences"])
 
 
 def keep_artefacts(run: Run, model: Transformer, config: RunConfig, task: Task, sets: list[EvaluationSet]) -> None:
