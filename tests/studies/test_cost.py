@@ -27,6 +27,8 @@ FREE: dict[str, Any] = {key: value for key, value in made.SETTINGS.items() if ke
 STEP, SCORING, BYTES = 0.25, 7.0, 1000  # of the widest model
 SIX = ",".join(made.SIX)
 
+_planned: dict[str, Study] = {}  # planning tries every model once, which takes a while
+
 
 def slow(study: Study, times: float = 1.0) -> dict[tuple[str, str], Estimate]:
     """Made up: a step takes the longer the wider the model is, and alibi takes three times as long as others."""
@@ -49,8 +51,11 @@ def maker(
     """Plans with another width."""
 
     def make(width: int | None = None) -> Study:
-        more = {} if width is None else {"dim": width}
-        return plan(tasks, encodings, seeds=seeds, settings=FREE | settings | more)
+        asked = FREE | settings | ({} if width is None else {"dim": width})
+        key = repr((tasks, encodings, seeds, asked))
+        if key not in _planned:
+            _planned[key] = plan(tasks, encodings, seeds=seeds, settings=asked)
+        return _planned[key]
 
     return make
 
