@@ -124,7 +124,6 @@ def test_status_lists_what_is_done_and_what_is_not(ordinate: Program, store: str
     assert all(word in table for word in ("failed", "File too large", "done", "diverged", "40/40", "binary_majority"))
 
 
-@pytest.mark.xfail(strict=True, reason="only runs that are done tell their rules")
 def test_unfinished_runs_of_older_rules_are_labelled(ordinate: Program, store: str) -> None:
     assert ordinate(*MAJORITY, "--store", store, largest=10_000).code == 1
     (path,) = Path(store).glob("*/config.json")

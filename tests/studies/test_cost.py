@@ -184,12 +184,9 @@ def test_too_short_is_refused_with_what_it_would_take() -> None:
         planned(1.0, encodings=SIX)
 
 
-TOO_FEW = pytest.mark.xfail(strict=True, reason="never plans for more than 6")
-
-
 @pytest.mark.parametrize(
     ("encodings", "tasks", "pairs"),
-    [(SIX, 1, 15), pytest.param(SIX, 2, 30, marks=TOO_FEW), pytest.param(SIX, 6, 90, marks=TOO_FEW)],
+    [(SIX, 1, 15), (SIX, 2, 30), (SIX, 6, 90)],
 )
 def test_seeds_are_never_fewer_than_a_claim_needs(encodings: str, tasks: int, pairs: int) -> None:
     names = ",".join(f"k_back(k=1,vocabulary={4 + n})" for n in range(tasks))
@@ -280,7 +277,6 @@ def test_the_command_tells_the_time_and_only_the_seeds_that_were_asked_for(tight
     assert "--within" not in shlex.split(ready(tmp_path, None).command)
 
 
-@pytest.mark.xfail(strict=True, reason="the command leaves out as many seeds as are usual")
 def test_seeds_that_were_asked_for_are_kept_whatever_was_asked_before(tight: float, tmp_path: Path) -> None:
     """As many as is usual, but set by the user: another wish than none."""
     job = ready(tmp_path, tight)
@@ -290,13 +286,11 @@ def test_seeds_that_were_asked_for_are_kept_whatever_was_asked_before(tight: flo
         ready(tmp_path, tight, seeds=6)
 
 
-@pytest.mark.xfail(strict=True, reason="dim is looked for outside of model alone")
 def test_a_width_given_in_a_table_is_kept(tight: float, tmp_path: Path) -> None:
     study = ready(tmp_path, tight, settings=FREE | dict(model=dict(dim=16))).study
     assert {base.model.dim for _, _, base in study.bases} == {16}
 
 
-@pytest.mark.xfail(strict=True, reason="a preset's width counts as nobody's")
 def test_a_preset_with_a_width_keeps_it(tmp_path: Path) -> None:
     settings = {key: value for key, value in FREE.items() if key not in ("heads", "layers")} | dict(preset="tiny")
     whole = plan(made.TASK, "rope,alibi", settings=settings).bases[0][2].steps
@@ -304,12 +298,10 @@ def test_a_preset_with_a_width_keeps_it(tmp_path: Path) -> None:
     assert {base.model.dim for _, _, base in study.bases} == {512}
 
 
-@pytest.mark.xfail(strict=True, reason="a width that cannot be is an error")
 def test_widths_that_heads_do_not_allow_are_passed_over(tmp_path: Path) -> None:
     assert shape(ready(tmp_path, seconds_of(*ladder()[2]) + 1, settings=FREE | dict(heads=16)).study) == ladder()[2]
 
 
-@pytest.mark.xfail(strict=True, reason="whoever gave anything up is never called preliminary")
 def test_few_seeds_that_the_user_wants_stay_preliminary(tmp_path: Path) -> None:
     whole = shape(ready(tmp_path, 1e9).study)[1]
     study = ready(tmp_path, seconds_of(48, whole, 2) + 1, seeds=2).study
@@ -317,7 +309,6 @@ def test_few_seeds_that_the_user_wants_stay_preliminary(tmp_path: Path) -> None:
     assert study.relaxed == ("2 seeds where 6 are the rule",)
 
 
-@pytest.mark.xfail(strict=True, reason="all studies of the store are read")
 def test_another_study_that_is_damaged_does_no_harm(tight: float, tmp_path: Path) -> None:
     kept = shelf.keep(open_store(tmp_path), made.study(seeds=1), "another")
     (kept.folder / "study.json").write_text("{")

@@ -192,7 +192,6 @@ def test_seeds_are_those_asked_for_else_the_usual_ones() -> None:
     assert made.study(made.SIX, tasks=two, quick=True).seeds == QUICK_SEEDS
 
 
-@pytest.mark.xfail(strict=True, reason="a warm-up above a tenth of the steps is cut whenever a run is made again")
 def test_a_warm_up_that_was_asked_for_is_kept() -> None:
     base = made.study(settings=dict(steps=100, warmup=30)).bases[0][2]
     assert base.warmup == 30 and base.again(1, 0.01).warmup == 30

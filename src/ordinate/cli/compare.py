@@ -128,23 +128,26 @@ def announce(job: "Job") -> float:
         print(f"to be done in time: {', '.join(study.gave_up)}", file=sys.stderr)
     needed = seeds_needed(study.pairs)
     if study.seeds != "auto" and study.seeds < needed:
-        print(f"{study.seeds} seeds can claim nothing about {study.pairs} pairs: --seeds {needed} can", file=sys.stderr)
-    missing = study.size
+        few, pairs = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((study.seeds, "seed"), (study.pairs, "pair")))
+        print(f"{few} can claim nothing about {pairs}: --seeds {needed} can", file=sys.stderr)
+    size = missing = study.size
     if study.size <= 20 * MANY:  # beyond, looking alone takes minutes
-        stage = next_stage(State(study, job.store))
-        missing = study.size - (len(stage.runs) - len(stage.missing)) if stage.missing else 0
+        state = State(study, job.store)
+        stage = next_stage(state)
+        size += len(state.pilots()) - len(study.bases) * len(study.rates)  # grids that have grown
+        missing = size - (len(stage.runs) - len(stage.missing)) if stage.missing else 0
     if not missing:
         print(f"{len(stage.runs)} runs, all done", file=sys.stderr)
         return 0.0
     workers = max(1, job.executor.workers_wanted)
     whole = cost(study, estimates(study), workers)
-    share = missing / study.size
+    share = missing / size
     bound = "up to " if study.seeds == "auto" else "at least " if study.rates else ""
-    ahead = f"at most {duration(whole.seconds * share)} with {workers} worker{'s' * (workers != 1)}, less where a task"
-    disk = f"{max(1, round(whole.bytes * share / 1e6)):,} MB in {job.store.folder}"
-    print(
-        f"{bound}{study.size:,} runs, {study.size - missing:,} done; {ahead} is learnt early; {disk}", file=sys.stderr
+    ahead = (
+        f"up to about {duration(whole.seconds * share)} with {workers} worker{'s' * (workers != 1)}, less where a task"
     )
+    disk = f"{max(1, round(whole.bytes * share / 1e6)):,} MB in {job.store.folder}"
+    print(f"{bound}{size:,} runs, {size - missing:,} done; {ahead} is learnt early; {disk}", file=sys.stderr)
     return whole.seconds * workers / study.size
 
 

@@ -67,7 +67,7 @@ def describe(item: "Run") -> dict[str, Any]:
     named = encoding if isinstance(encoding, str) else ", ".join(encoding)
     row = {
         "run": item.id, "task": config["task"], "encoding": named,
-        "seed": config["seed"], "state": state, "steps": config["steps"], "inside": None, "outside": [],
+        "seed": config["seed"], "rules": config.get("rules", 1), "state": state, "steps": config["steps"], "inside": None, "outside": [],
     }  # fmt: skip
     if state != "done":
         return row | {"step": item.step, "error": item.error}
@@ -80,7 +80,6 @@ def describe(item: "Run") -> dict[str, Any]:
     outside = [row for row in judged if row["split"] in ("ood", "shift")]
     return row | {
         "state": "diverged" if result["status"] == "diverged" else "done",
-        "rules": config.get("rules", 1),
         "step": result["steps"],
         "inside": inside[-1]["score"],
         "outside": [{k: r.get(k, "") for k in ("split", "length", "score", "verdict")} for r in outside],

@@ -15,7 +15,7 @@ from ordinate.studies.cost import within as plan_within
 from ordinate.studies.executor import EventWatch, Executor, Plain
 from ordinate.studies.gather import gather
 from ordinate.studies.local import Local
-from ordinate.studies.plan import MANY, Seeds, Study, plan, usual_seeds
+from ordinate.studies.plan import MANY, Seeds, Study, plan
 from ordinate.studies.stages import Stage, next_stage
 from ordinate.studies.state import State
 
@@ -89,17 +89,17 @@ def prepare(
     """Plan a study and find who does it. Nothing is written yet."""
 
     def make(width: int | None = None) -> Study:
-        more = {} if width is None else {"dim": width}
-        return plan(tasks, encodings, seeds=seeds, quick=quick, rates=rates, settings={**settings, **more})
+        narrower = {} if width is None else {"dim": width}
+        return plan(tasks, encodings, seeds=seeds, quick=quick, rates=rates, settings={**settings, **narrower})
 
     study, runs = make(), open_store(store)
     executor: Executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
-    again = command(study, settings, store, within)
+    again = command(study, settings, store, within, seeds)
     if within is not None:
         if quick or seeds == "auto":
             raise InputError("--within plans the seeds itself: leave out --quick and --seeds auto")
         before = shelf.asked_before(runs, again)
-        taken = {*settings, *({"seeds"} if seeds is not None else ())}
+        taken = {*settings, *settings.get("model", {}), *({"seeds"} if seeds is not None else ())}
         study = before.study if before else plan_within(within, make, executor.workers_wanted, taken)
     return Job(study, runs, executor, again)
 
@@ -114,16 +114,18 @@ def carry_out(study: Study, store: Store, executor: Executor, watch: EventWatch,
     return state
 
 
-def command(study: Study, settings: Mapping[str, Any], store: str | Path, within: float | None = None) -> str:
-    """What to type to get this comparison again."""
+def command(
+    study: Study,
+    settings: Mapping[str, Any],
+    store: str | Path,
+    within: float | None = None,
+    seeds: Seeds | None = None,
+) -> str:
+    """What to type to get this comparison again; with `within`, seeds only if they were asked for."""
     words = ["ordinate", "compare", ",".join(study.tasks), "--encodings", ",".join(study.encodings)]
     words += ["--quick"] if study.quick else []
     words += ["--within", f"{within:g}s"] if within is not None else []
-    words += (
-        ["--seeds", str(study.seeds)]
-        if within is None or study.seeds != usual_seeds(len(study.tasks), len(study.encodings))
-        else []
-    )
+    words += ["--seeds", str(study.seeds)] if within is None or seeds is not None else []
     words += ["--rates", ",".join(map(repr, study.rates))] if study.rates else []
     words += ["--store", str(store)] if str(store) != "runs" else []
     given = {key: value for key, value in settings.items() if key != "model"}

@@ -1,18 +1,20 @@
 """What a study will take at most, and how to make one that takes no longer than a given time."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ordinate.core.errors import InputError
 from ordinate.statistics.looks import MOST
 from ordinate.statistics.pairs import seeds_needed
-from ordinate.studies.plan import PILOT_SHARE, SEEDS, Study
+from ordinate.studies.plan import PILOT_SHARE, Study
 from ordinate.training import RunConfig
+from ordinate.training.config import DIM
 from ordinate.training.timing import Estimate, estimate
 
 TOGETHER = 0.94  # how fast a run goes beside others, against alone: workers share memory and caches
 REPORT = 20.0  # seconds that workers need to start, baselines to be measured and a report to be written
-WIDTHS, BUDGETS = (64, 48, 32), (1.0, 0.75, 0.5, 0.35, 0.25)  # tried in this order
+WIDTHS, BUDGETS = (48, 32), (1.0, 0.75, 0.5, 0.35, 0.25)  # tried in this order
 
 Estimates = Mapping[tuple[str, str], Estimate]  # by task and encoding
 
@@ -54,18 +56,18 @@ def within(seconds: float, make: Callable[[int | None], Study], workers: int, ta
     `make` plans it with another width; what the user has set (`taken`) is never given up. The time is that of all runs
     to the end of their budgets, so the study may well be done sooner.
     """
-    shortest, widths = float("inf"), (WIDTHS if "dim" not in taken else WIDTHS[:1])
+    whole, shortest = make(None), float("inf")
+    studies = {None: whole} if {"dim", "preset"} & set(taken) else {None: whole} | _narrower(make)
     budgets = BUDGETS if not {"steps", "epochs"} & set(taken) else BUDGETS[:1]
-    for number, width in enumerate(widths):
-        study = make(width if number else None)
-        timed, last = estimates(study), number == len(widths) - 1
-        fewest = study.seeds if "seeds" in taken else min(SEEDS, seeds_needed(study.pairs))
-        assert isinstance(fewest, int) and isinstance(study.seeds, int)
+    for width, study in studies.items():
+        timed, last = estimates(study), width == list(studies)[-1]
+        assert isinstance(study.seeds, int)
+        fewest = study.seeds if "seeds" in taken else min(study.seeds, seeds_needed(study.pairs))
         for share, seeds in [
             *((share, study.seeds) for share in (budgets if last else budgets[:1])),
             *((budgets[-1], fewer) for fewer in range(study.seeds - 1, fewest - 1, -1) if last),
         ]:
-            lesser = _lesser(study, share, seeds, width if number else None)
+            lesser = _lesser(study, share, seeds, width)
             takes = REPORT + cost(lesser, timed, workers).seconds
             shortest = min(shortest, takes)
             if takes <= seconds:
@@ -76,9 +78,18 @@ def within(seconds: float, make: Callable[[int | None], Study], workers: int, ta
     )
 
 
+def _narrower(make: Callable[[int | None], Study]) -> dict[int | None, Study]:
+    """The same study at lesser widths; one that some encoding or the heads do not allow is passed over."""
+    studies: dict[int | None, Study] = {}
+    for width in WIDTHS:
+        with suppress(InputError):
+            studies[width] = make(width)
+    return studies
+
+
 def _lesser(study: Study, share: float, seeds: int, width: int | None) -> Study:
     """The same with a part of the budget and of the seeds; it says what it gave up."""
-    gave_up = [f"width {width} in place of {WIDTHS[0]}"] if width else []
+    gave_up = [f"width {width} in place of {DIM}"] if width else []
     gave_up += [f"{share:.0%} of the budget"] if share < 1 else []
     gave_up += [f"{seeds} seeds in place of {study.seeds}"] if seeds != study.seeds else []
     bases = tuple((t, e, c.again(c.seed, c.lr, max(1, round(share * c.steps)))) for t, e, c in study.bases)

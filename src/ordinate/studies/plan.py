@@ -77,7 +77,7 @@ class Study:
         found = []
         if not self.rates:
             found.append(f"one learning rate ({self.bases[0][2].lr:g}) for all encodings, not tuned")
-        if self.seeds != "auto" and self.seeds < SEEDS and not self.gave_up:
+        if self.seeds != "auto" and self.seeds < SEEDS:
             found.append(f"{self.seeds} seed{'s' * (self.seeds != 1)} where {SEEDS} are the rule")
         return tuple(found)
 

@@ -1,6 +1,7 @@
 """The studies of a store: what was asked for, so that it can be reported and gone on with."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,10 +55,10 @@ def find(store: Store, start: str = "") -> Kept:
 def asked_before(store: Store, command: str) -> Kept | None:
     """The study that this very command made: one that planned itself by the machine's speed goes on as planned."""
     for name in reversed(names(store)):
-        folder = store.folder / "studies" / name
-        content = readable(read_json(folder / "study.json"), folder / "study.json")
-        if content.get("command") == command and content.get("rules") == RULES:
-            return _read(folder)
+        with suppress(InputError):  # a damaged study is no reason not to go on with another
+            kept = _read(store.folder / "studies" / name)
+            if kept.command == command:
+                return kept
     return None
 
 
@@ -65,9 +66,11 @@ def _read(folder: Path) -> Kept:
     content = readable(read_json(folder / "study.json"), folder / "study.json")
     rules = content.get("rules", 1)
     if rules != RULES:
+        page = folder / "report.html"
+        report = f"its report is {page}; " if page.exists() else ""
         raise InputError(
-            f"study {folder.name} was made by rules {rules}, this program has {RULES}, and they are not mixed: its "
-            f"report is {folder / 'report.html'}; compare again with  {content.get('command')}"
+            f"study {folder.name} was made by rules {rules}, this program has {RULES}, and they are not mixed: "
+            f"{report}compare again with  {content.get('command')}"
         )
     try:
         kept = Kept(Study.from_dict(content), folder, str(content["command"]))

@@ -39,7 +39,7 @@ class RunConfig:
     seed: int = 1337
     batch: int = 64
     optimiser: Literal["adamw", "adam"] = "adamw"
-    lr: float = 1e-3
+    lr: float = 3e-3
     betas: tuple[float, ...] = (0.9, 0.95)
     weight_decay: float = 0.01  # on matrices of the network; never on norms, biases or what an encoding trains
     schedule: Literal["cosine", "linear", "constant", "wsd"] = "wsd"
@@ -66,9 +66,11 @@ class RunConfig:
 
     def again(self, seed: int, lr: float, steps: int | None = None) -> "RunConfig":
         """The same run with another seed, rate and largest budget. Checked already: ten thousand take a moment."""
-        other, steps = copy(self), steps or self.steps
+        other = copy(self)
         other.__dict__.pop("id", None)
-        changes = dict(seed=seed, lr=lr, steps=steps, warmup=min(self.warmup, max(1, steps // 10)))
+        changes: dict[str, Any] = {"seed": seed, "lr": lr}
+        if steps is not None and steps != self.steps:
+            changes |= {"steps": steps, "warmup": min(self.warmup, max(1, steps // 10))}
         for name, value in changes.items():
             object.__setattr__(other, name, value)
         return other
