@@ -67,7 +67,8 @@ def describe(item: "Run") -> dict[str, Any]:
     named = encoding if isinstance(encoding, str) else ", ".join(encoding)
     row = {
         "run": item.id, "task": config["task"], "encoding": named,
-        "seed": config["seed"], "rules": config.get("rules", 1), "state": state, "steps": config["steps"], "inside": None, "outside": [],
+        "seed": config["seed"], "rules": config.get("rules", 1), "state": state, "steps": config["steps"],
+        "inside": None, "outside": [],
     }  # fmt: skip
     if state != "done":
         return row | {"step": item.step, "error": item.error}
