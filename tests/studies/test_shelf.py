@@ -107,6 +107,7 @@ def test_a_study_of_other_rules_is_refused(rules: int | None, full: Store) -> No
     for key in ("rules", "gave_up") if rules is None else ():  # as the first rules wrote it
         del content[key]
     path.write_text(json.dumps(content))
+    (kept.folder / "report.html").write_text("the old report")
     before, when = path.read_bytes(), 2_000_000
     os.utime(path, (when, when))
     for start in ("", kept.study.id[:6]):

@@ -14,7 +14,7 @@ from ordinate.training.timing import Estimate, estimate
 
 TOGETHER = 0.94  # how fast a run goes beside others, against alone: workers share memory and caches
 REPORT = 20.0  # seconds that workers need to start, baselines to be measured and a report to be written
-WIDTHS, BUDGETS = (48, 32), (1.0, 0.75, 0.5, 0.35, 0.25)  # tried in this order
+WIDTHS, BUDGETS = (DIM, 48, 32), (1.0, 0.75, 0.5, 0.35, 0.25)  # tried in this order
 
 Estimates = Mapping[tuple[str, str], Estimate]  # by task and encoding
 
@@ -81,7 +81,7 @@ def within(seconds: float, make: Callable[[int | None], Study], workers: int, ta
 def _narrower(make: Callable[[int | None], Study]) -> dict[int | None, Study]:
     """The same study at lesser widths; one that some encoding or the heads do not allow is passed over."""
     studies: dict[int | None, Study] = {}
-    for width in WIDTHS:
+    for width in WIDTHS[1:]:
         with suppress(InputError):
             studies[width] = make(width)
     return studies
