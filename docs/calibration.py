@@ -43,9 +43,12 @@ def keep(store: Path) -> None:
     for name in shelf.names(opened):
         state = State(shelf.find(opened, name).study, opened)
         for arm in state.arms():
+            if arm.task not in tasks.names() or arm.encoding not in wanted(arm.task):
+                continue
             for seed in SEEDS:
                 config = state.config(arm, seed, arm.rate)
-                if config.id == default(arm.task, arm.encoding, seed, arm.rate) and (result := state.result(config)):
+                result = state.result(config)
+                if result and config.id == default(arm.task, arm.encoding, seed, arm.rate):
                     row = _row(config.id, arm.task, arm.encoding, seed, arm.rate, arm.base.steps, result)
                     rows[_key(row)] = row
     RUNS.write_text("[\n" + ",\n".join(json.dumps(rows[key]) for key in sorted(rows)) + "\n]\n")
@@ -87,6 +90,8 @@ def _table(name: str, rows: list[dict[str, Any]]) -> str:
     for encoding in sorted({row["encoding"] for row in rows}, key=lambda e: (_rank(rows, e), e)):
         mine = sorted((row for row in rows if row["encoding"] == encoding), key=lambda row: row["seed"])
         lines.append(f"| {' | '.join(_cells(encoding, mine, at, trained_length(places)))} |")
+    missing = [encoding for encoding in wanted(name) if all(row["encoding"] != encoding for row in rows)]
+    lines += ["", f"Not run: {', '.join(missing)}."] if missing else []
     return "\n".join([f"## {name}", "", *([task.control] if task.control else []), about, "", *lines, ""])
 
 
