@@ -254,6 +254,6 @@ def test_one_row_of_ids_may_stand_for_all_rows(readout: str) -> None:
 def test_what_cannot_be_read_from_documents_is_refused(settings: dict[str, Any], more: dict[str, Tensor]) -> None:
     case = Case("rope", settings=settings | {"classes": 3})
     ids = torch.arange(VOCABULARY)[None] // 4
-    with pytest.raises(InputError, match="leave out keep, and set readout=tokens, mean or last") as caught:
+    with pytest.raises(InputError, match="leave out keep, or set readout=tokens") as caught:
         case.run(tokens(1, VOCABULARY), documents=ids, **more)
     assert "\n" not in str(caught.value)
