@@ -393,3 +393,16 @@ class TestAlarms:
         edge = Alarm("grid edge", {"encoding": "a", "rate": 0.1, "side": "largest"})
         (task,) = analyse(observed({"a": (1, 1), "b": (0.4, 0.4)}), alarms={"recall": [edge]}).tasks
         assert task.alarms[0] == edge and len(task.alarms) > 1
+
+
+@pytest.mark.parametrize(("seeds", "use"), [(3, ()), (4, ("a",))])
+def test_nobody_is_recommended_by_fewer_seeds_than_a_claim_needs(seeds: int, use: tuple[str, ...]) -> None:
+    """Not even where the other encoding cannot go at all."""
+    items = [
+        Observation("task", name, seed, split, length, score)
+        for seed in range(seeds)
+        for name, far in (("a", 1.0), ("b", None))
+        for split, length, score in (("id", 8, 1.0), ("ood", 16, far))
+    ]
+    (task,) = analyse(items).tasks
+    assert task.verdict.use == use

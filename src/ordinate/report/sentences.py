@@ -92,7 +92,11 @@ def _shown(task: TaskAnalysis) -> list[str]:
     means = [cell for cell in r.cells if cell.interval is not None]
     if task.verdict.finding is Finding.USE:
         best = listed([f"{called(name)} ({_number(r.cell(name))})" for name in task.verdict.use])
-        return [f"{capital(at_headline(task))} the tests set {best} above every other encoding."]
+        refusing = [called(cell.encoding) for cell in r.cells if cell.word is Word.OUT_OF_RANGE]
+        tested = len(r.cells) - len(task.verdict.use) - len(refusing)
+        above = [f"{capital(at_headline(task))} the tests set {best} above every other encoding"] if tested else []
+        cannot = f"{listed(refusing)} cannot go to {range_words(task)}" if refusing else ""
+        return ["; ".join([*above, *([cannot] if cannot else [])]) + "."]
     if not means:
         return [f"Not one encoding that learnt it can go to {range_words(task)}."]
     if not any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in r.cells):

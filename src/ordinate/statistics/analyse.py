@@ -133,7 +133,7 @@ class _Task:
             reach={e: self._reach(e) for e in best_first} if self.gated else {},
             steps={e: steps[e] for e in best_first if e in steps},
             pairs=tuple(pairs),
-            verdict=conclude(best_first, ranges[at], pairs, learnt),
+            verdict=conclude(best_first, ranges[at], pairs, learnt, needed),
             alarms=(*alarms, *alarms_of(self.items, ranges, learnt, all_pairs, needed)),
         )
 

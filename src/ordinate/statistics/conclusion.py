@@ -8,16 +8,20 @@ from ordinate.statistics.verdict import Word
 
 
 def conclude(
-    encodings: Sequence[str], shown: Range, pairs: Sequence[Contrast], learnt: Mapping[str, tuple[int, int]]
+    encodings: Sequence[str],
+    shown: Range,
+    pairs: Sequence[Contrast],
+    learnt: Mapping[str, tuple[int, int]],
+    needed: int,
 ) -> Verdict:
-    """The verdict on a task; `learnt` is empty for a task scored by loss."""
+    """The verdict on a task. `learnt` is empty where a loss is the score; fewer seeds than `needed` recommend nobody."""
     seeds = min((len(cell.seeds) for cell in shown.cells if cell.seeds), default=0)
     missed = unseen(seeds) if seeds else None
     if len(encodings) < 2:
         return Verdict(Finding.ALONE, (), seeds, missed)
     if learnt and not any(good for good, _ in learnt.values()):
         return Verdict(Finding.NOT_LEARNT, (), seeds, missed)
-    use = _top(encodings, shown, pairs)
+    use = _top(encodings, shown, pairs) if seeds >= needed else ()
     return Verdict(Finding.USE if use else Finding.OPEN, use, seeds, missed)
 
 
