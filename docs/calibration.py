@@ -84,7 +84,8 @@ def _table(name: str, rows: list[dict[str, Any]]) -> str:
     places = [(split, length) for split, length, _ in rows[0]["scores"]]
     at, scored = headline(places), rows[0]["bar"] is not None
     budget = f"at most {rows[0]['budget']} steps" if scored else f"{rows[0]['budget']} steps"
-    about = f"Trained at lengths {task.train_lengths[0]} to {task.train_lengths[1]}, {budget}."
+    low, high = task.train_lengths
+    about = f"Trained at {f'lengths {low} to {high}' if low < high else f'length {high}'}, {budget}."
     columns = ["encoding", "learnt", "steps to learn", "reach", range_name(*at), "rate"]
     lines = [f"| {' | '.join(columns)} |", "|---|---:|---:|---:|---:|---:|"]
     for encoding in sorted({row["encoding"] for row in rows}, key=lambda e: (_rank(rows, e), e)):

@@ -55,10 +55,7 @@ def test_the_headline_tells_the_whole_story() -> None:
         "Use rope: it holds to 4x, the longest tested; t5 to 2x; sinusoidal and learned to 1x; alibi and no encoding "
         "did not learn it."
     )
-    assert (
-        second
-        == "At longer 64 (2x) the tests set rope (0.998) above every other encoding; learned cannot go to longer 64 (2x)."
-    )
+    assert second.startswith("At longer 64 (2x) the tests set rope (0.998) above every other encoding; learned cannot")
     assert rest[-1] == "6 seeds that all agree leave a failure rate of up to 39 % unseen."
     assert rest[0].startswith("Learnt in more seeds: rope, t5, learned and sinusoidal over alibi and no encoding (6 of")
     assert len(rest) <= 4  # however many lengths are tested

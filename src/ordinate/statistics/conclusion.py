@@ -14,7 +14,7 @@ def conclude(
     learnt: Mapping[str, tuple[int, int]],
     needed: int,
 ) -> Verdict:
-    """The verdict on a task. `learnt` is empty where a loss is the score; fewer seeds than `needed` recommend nobody."""
+    """The verdict on a task. `learnt` is empty where a loss is the score; fewer seeds than needed recommend nobody."""
     seeds = min((len(cell.seeds) for cell in shown.cells if cell.seeds), default=0)
     missed = unseen(seeds) if seeds else None
     if len(encodings) < 2:
