@@ -14,7 +14,7 @@ $(READY): pyproject.toml constraints.txt requirements-oracles.txt
 	touch $(READY)
 
 demo: install
-	$(BIN)/ordinate compare k_back --encodings "rope,t5,sinusoidal,learned(rows=64),alibi,none" lr=0.003 steps=1000 batch=32 evaluation_sequences=300
+	$(BIN)/ordinate compare k_back --encodings "rope,t5,sinusoidal,learned(rows=64),alibi" lr=0.003 steps=600 batch=32 evaluation_sequences=300
 
 # Two pytest workers with one torch thread each use two cores better than one with two.
 test: install
