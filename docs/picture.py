@@ -51,7 +51,7 @@ def draw() -> str:
     }
     scores = [Observation(**item) for item in content["observations"]]
     found = analyse(scores, alarms=alarms, steps=steps, preliminary=content["preliminary"])
-    console = Console(record=True, width=112, highlight=False, markup=False, file=io.StringIO(), force_terminal=True)
+    console = Console(record=True, width=126, highlight=False, markup=False, file=io.StringIO(), force_terminal=True)
     console.print(f"$ {content['command']}", style="green")
     show(found, console)
     picture = console.export_svg(title="ordinate", unique_id="ordinate")
