@@ -80,7 +80,7 @@ def test_a_stage_lists_all_runs_up_to_it_and_those_missing(monkeypatch: pytest.M
 def test_without_a_sweep_there_are_only_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     _, executor, stages = carried_out(monkeypatch, made.study(quick=True), peak)
     assert [stage.name for stage in stages] == ["seeds 1 to 3"]
-    assert {c.lr for c in executor.batches[0]} == {0.001} and len(executor.done) == 6
+    assert {c.lr for c in executor.batches[0]} == {0.003} and len(executor.done) == 6
 
 
 def test_pilots_at_the_floor_are_done_again_with_the_whole_budget(monkeypatch: pytest.MonkeyPatch) -> None:

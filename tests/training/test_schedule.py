@@ -51,7 +51,8 @@ def test_until_it_is_learnt_the_rate_stays_and_then_falls_to_the_end() -> None:
     ("learnt", "begin", "end"),
     [
         (None, 800, 1000),
-        (10, 10, 110),  # at least 100 steps of decay
+        (10, 50, 150),  # not inside the warm-up of 50, and at least 100 steps of decay
+        (50, 50, 150),
         (99, 99, 199),
         (100, 100, 200),
         (101, 101, 202),  # as long again
