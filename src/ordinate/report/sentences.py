@@ -96,7 +96,7 @@ def _shown(task: TaskAnalysis) -> list[str]:
         tested = len(r.cells) - len(task.verdict.use) - len(refusing)
         above = [f"{capital(at_headline(task))} the tests set {best} above every other encoding"] if tested else []
         cannot = f"{listed(refusing)} cannot go to {range_words(task)}" if refusing else ""
-        return ["; ".join([*above, *([cannot] if cannot else [])]) + "."]
+        return [capital("; ".join([*above, *([cannot] if cannot else [])])) + "."]
     if not means:
         return [f"Not one encoding that learnt it can go to {range_words(task)}."]
     if not any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in r.cells):
