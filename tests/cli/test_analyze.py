@@ -127,6 +127,12 @@ def test_a_loss_is_better_when_lower(tmp_path: Path) -> None:
         (["a,copy,1,8,id,1,up"], f"{HEADER},direction", "direction is higher or lower, got 'up'"),
         (["a,copy,1,8,id,1,0.9", "a,copy,2,8,id,1,0.8"], f"{HEADER},bar", "another bar or direction than above"),
         (["a,copy,1,8,id,1,1.5"], f"{HEADER},n", "n is no count: '1.5'"),
+        (["a,copy,1,8,id,1,1e12"], f"{HEADER},n", "n is at most 10000000 sequences, got 1e12"),
+        (["a,copy,1,0,id,1"], HEADER, "length must lie in 1 to"),
+        ([f"a,copy,1,{'9' * 400},id,1"], HEADER, "length must lie in 1 to"),
+        (["a,copy,1,8,id,1", "a,copy,1,4,ood,1"], HEADER, "length 4 as ood, but 8 as id"),
+        (["a,copy,1,8,id,1,1.5"], f"{HEADER},bar", "bar lies above 0 and is at most 1, got 1.5"),
+        (["a,copy,1,8,id,1.0000000000000002"], HEADER, "has the score 1.0000000000000002"),
         (["a,copy,1,8,id,1,x"], f"{HEADER},chance", "chance is no number: 'x'"),
         (rows(), f"{HEADER},{HEADER}", "twice"),
         (["a,copy,1,8,id,-0.5"], HEADER, "has the score -0.5: write accuracies from 0 to 1"),
@@ -187,3 +193,16 @@ def test_a_million_rows(tmp_path: Path) -> None:
         in done.stdout
     )
     assert len(done.stdout) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("results.csv", "is the file of results itself"), ("x.pdf", "ends in .pdf")]
+)
+def test_a_report_never_replaces_the_results_nor_has_a_name_of_another_kind(
+    tmp_path: Path, name: str, words: str
+) -> None:
+    path = put(tmp_path, rows())
+    before = path.read_text()
+    done = CliRunner().invoke(app, ["analyze", str(path), "-o", str(tmp_path / name)])
+    assert isinstance(done.exception, InputError) and words in str(done.exception)
+    assert path.read_text() == before and not (tmp_path / "x.pdf").exists()

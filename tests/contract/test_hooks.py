@@ -1,5 +1,7 @@
 """What every encoding owes as an object, outside any model."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -12,10 +14,13 @@ pytestmark = pytest.mark.parametrize("name", NAMES)
 
 def parts(name: str) -> list[tuple[Encoding, Place]]:
     case = Case(name)
-    place = Place(
-        case.positions(LENGTH)[None], segments=torch.arange(LENGTH)[None] % 2, first=0 if case.axes == 1 else None
-    )
-    return [(part, place) for part in case.parts]
+    return [(part, case.place(LENGTH)) for part in case.parts]
+
+
+def pair_of(part: Encoding, place: Place) -> Pair:
+    """A sequence against itself, with relations if the encoding reads them."""
+    pair = Pair.of(place)
+    return replace(pair, relation=pair.gap().abs() % 5 - 1) if "relation" in part.reads else pair
 
 
 def outputs(part: Encoding, place: Place, dtype: torch.dtype) -> list[torch.Tensor]:
@@ -25,7 +30,7 @@ def outputs(part: Encoding, place: Place, dtype: torch.dtype) -> list[torch.Tens
     q, k, v = torch.randn(3, 2, 4, LENGTH, 8, generator=generator).bfloat16()
     x, q, k, v = (t.to(dtype) for t in (x, q, k, v))
     own = place.relabelled(part.relabel(place.positions))
-    state, pair = part.prepare(own), Pair.of(own)
+    state, pair = part.prepare(own), pair_of(part, own)
     found = [part.embed(x, own), part.rotate(q, state, "q"), part.rotate(k, state, "k")]
     bias = part.bias(pair)
     return found + ([] if bias is None else [bias])
@@ -57,8 +62,8 @@ def test_unsided_rotations_treat_queries_and_keys_alike(name: str) -> None:
 
 def test_a_bias_by_gap_is_the_dense_bias(name: str) -> None:
     for part, place in parts(name):
-        pair = Pair.of(Place(place.positions, place.segments))
-        whole = part.bias(Pair.of(place))
+        pair = pair_of(part, Place(place.positions, place.segments))
+        whole = part.bias(pair_of(part, place))
         if whole is None:
             assert part.bias(pair) is None
         else:
@@ -70,8 +75,10 @@ def test_content_is_read_in_float32_whatever_the_precision(name: str) -> None:
     for part, place in parts(name):
         if part.content:
             q, k, v = torch.randn(3, 2, 4, LENGTH, 8, generator=generator).bfloat16()
+            x = torch.randn(2, LENGTH, 32, generator=generator).bfloat16()
             bound = Bound(part, Pair.of(place))
-            low, full = attend(q, k, v, bound), attend(q.float(), k.float(), v.float(), bound)
+            low = attend(q, k, v, bound, features=bound.features(x))
+            full = attend(q.float(), k.float(), v.float(), bound, features=bound.features(x.float()))
             assert torch.equal(low, full.bfloat16())
 
 
@@ -81,7 +88,7 @@ def test_what_clips_treats_far_and_farther_alike(name: str) -> None:
             continue
         found = []
         for far in (10_000, 20_000):
-            keys = Place(torch.tensor([0, far]).view(1, 2, 1))
+            keys = Place(torch.tensor([0, far]).view(1, 2, 1).expand(1, 2, part.shape.axes))
             pair = part.placed(Pair(keys.rows(1, 2), keys))
             x, q, k = torch.zeros(1, 2, 32), torch.ones(1, 4, 1, 8), torch.ones(1, 4, 2, 8)
             bias = part.bias(pair)

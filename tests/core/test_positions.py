@@ -1,5 +1,7 @@
 """Position coverage, packing, padding, and positions from outside."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
@@ -63,7 +65,8 @@ def test_positions_count_real_tokens_and_restart_with_documents() -> None:
 
 def test_visibility_is_causal_documents_and_padding_together() -> None:
     place = Place(torch.arange(4).view(1, 4, 1), documents=torch.tensor([[0, 0, 1, 1]]))
-    pair = Pair(place, place, keep=torch.tensor([[True, False, True, True]]), separate=True)
+    place = replace(place, keep=torch.tensor([[True, False, True, True]]))
+    pair = Pair(place, place, separate=True)
     expected = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
     assert pair.visible is not None
     assert pair.visible[0, 0].int().tolist() == expected
@@ -78,14 +81,14 @@ def test_visibility_is_causal_documents_and_padding_together() -> None:
         (torch.arange(5), "have shape"),
         (torch.zeros(3, 4, dtype=torch.long), "have shape"),
         (torch.zeros(1, 4, 2, dtype=torch.long), "have 2 axes, but the model reads 1"),
-        (torch.arange(4).float(), "whole numbers"),
-        (torch.full((4,), float("nan")), "got NaN"),
-        (torch.ones(4, dtype=torch.bool), "whole numbers"),
-        (torch.tensor([0, 1, -2, 3]), "negative, found -2"),
+        (torch.arange(4).float(), "t5 reads whole positions"),
+        (torch.full((4,), float("nan")), "found NaN or infinity"),
+        (torch.ones(4, dtype=torch.bool), "must be numbers, got torch.bool"),
+        (torch.tensor([0, 1, -2, 3]), "t5 reads positions from 0 on, found -2"),
         (torch.tensor([0, 1, 2, LARGEST_POSITION]), "below 2\\*\\*24"),
     ],
 )
 def test_wrong_positions_are_refused_at_the_edge(positions: torch.Tensor, words: str) -> None:
-    model = Transformer(ModelConfig(vocabulary=5, encoding="rope", dim=16, heads=2))
+    model = Transformer(ModelConfig(vocabulary=5, encoding="t5", dim=16, heads=2))
     with pytest.raises(InputError, match=words):
         model(torch.zeros(2, 4, dtype=torch.long), positions=positions)

@@ -110,14 +110,15 @@ def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
 
 
 def test_only_its_own_file_names_an_encoding() -> None:
-    """Ordinary words (none, segment, learned) say other things too; the rest are searched for as string constants."""
+    """Ordinary words say other things too; all other names are searched for as string constants."""
     import ast
 
-    names = set(encodings.names()) - {"none", "segment", "learned"}
+    ordinary = "none segment learned path relative continuous conditional graph binary decimal"
+    names = set(encodings.names()) - set(ordinary.split())
     source = ROOT / "src" / "ordinate"
     for file in source.rglob("*.py"):
         relative = file.relative_to(source)
-        if relative.parts[0] in ("encodings", "lessons"):
+        if relative.parts[0] in ("encodings", "lessons", "interop"):
             continue
         for node in ast.walk(ast.parse(file.read_text())):
             named = isinstance(node, ast.Constant) and node.value in names

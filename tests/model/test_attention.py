@@ -122,9 +122,9 @@ def test_cope_counts_exactly_over_long_sequences() -> None:
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn(1, 1, 4, 4000, generator=generator, dtype=torch.double) - 4
     by_position = torch.randn(1, 1, 4, 64, generator=generator, dtype=torch.double)
-    visible = torch.ones(4, 4000, dtype=torch.bool)
-    exact = _Count.apply(scores, by_position, visible)
-    assert (_Count.apply(scores.float(), by_position.float(), visible) - exact).abs().max() < 1e-3
+    visible = torch.ones(1, 1, 4, 4000, dtype=torch.bool)
+    exact = _Count.apply(scores, by_position, visible, 3996)
+    assert (_Count.apply(scores.float(), by_position.float(), visible, 3996) - exact).abs().max() < 1e-3
 
 
 def test_cope_gradients_are_those_of_autograd() -> None:
@@ -134,5 +134,5 @@ def test_cope_gradients_are_those_of_autograd() -> None:
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn(1, 2, 6, 6, generator=generator, dtype=torch.double).requires_grad_()
     by_position = torch.randn(1, 2, 6, 4, generator=generator, dtype=torch.double).requires_grad_()
-    visible = torch.ones(6, 6, dtype=torch.bool).tril()
-    assert torch.autograd.gradcheck(lambda s, p: _Count.apply(s, p, visible), (scores, by_position))
+    visible = torch.ones(1, 1, 6, 6, dtype=torch.bool).tril()
+    assert torch.autograd.gradcheck(lambda s, p: _Count.apply(s, p, visible, 0), (scores, by_position))

@@ -133,6 +133,44 @@ def test_generation_with_left_padding_equals_generation_without() -> None:
         assert torch.equal(generate(model, prompt, 6, keep=keep)[:, 2:], generate(model, TOKENS[:, :4], 6))
 
 
+def test_generation_at_positions_and_segments_of_ones_own() -> None:
+    model, segments = small("segment+sinusoidal"), torch.arange(12)[None] % 2
+    positions = torch.arange(12) * 3
+    found = generate(model, TOKENS[:, :4], 8, positions=positions, segments=segments)
+    whole = model(found, positions=positions, segments=segments)
+    assert torch.equal(found[:, 4:], whole[:, 3:-1].argmax(dim=-1))
+    assert not torch.equal(found, generate(model, TOKENS[:, :4], 8, segments=segments))
+
+
+def test_generation_ends_a_sequence_with_the_stop_token() -> None:
+    model = small("rope")
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn_like(weight) * 0.2)
+    free = generate(model, TOKENS[:, :4], 20)
+    stop = int(free[0, 6])
+    found = generate(model, TOKENS[:, :4], 20, stop=stop)
+    for row, whole in zip(found, free, strict=True):
+        ends = (row[4:] == stop).nonzero()[:, 0].tolist()
+        last = 4 + (ends[0] if ends else len(row) - 4)
+        assert torch.equal(row[:last], whole[:last])
+        assert (row[last:] == stop).all()
+    alone = generate(model, TOKENS[:1, :4], 20, stop=stop)
+    assert alone.shape[1] <= 7 and alone[0, -1] == stop
+
+
+def test_real_and_negative_positions_where_an_encoding_reads_them() -> None:
+    for name in ("rope", "alibi", "sinusoidal"):
+        model = small(name)
+        whole = model(TOKENS, positions=torch.arange(14))
+        assert_close(model(TOKENS, positions=torch.arange(14).double()).float(), whole, atol=1e-4, rtol=1e-4)
+        assert_close(model(TOKENS, positions=torch.arange(14.0)), whole, atol=1e-5, rtol=1e-5)
+        halves = model(TOKENS, positions=torch.arange(14) / 2)
+        assert not torch.allclose(halves, whole, atol=1e-3)
+        below = model(TOKENS, positions=torch.arange(14) - 20)
+        assert torch.allclose(below, whole, atol=1e-4) == model.encodings[0].shift_invariant
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -144,7 +182,13 @@ def test_generation_with_left_padding_equals_generation_without() -> None:
         (lambda: small("learned")(torch.zeros(1, 17).long()), "position 16 is out of range: learned refuses"),
         (lambda: small("segment")(TOKENS, segments=TOKENS), "segment knows segments 0 to 1, found"),
         (lambda: small("segment")(TOKENS), "pass segments="),
-        (lambda: small("cope+shaw"), "both change scores by content"),
+        (lambda: small()(TOKENS, segments=TOKENS % 2), "no encoding of this model reads them"),
+        (lambda: small()(TOKENS, relation=TOKENS), "no encoding of this model reads them"),
+        (lambda: small(("learned", "rope")), "learned changes token embeddings, once"),
+        (lambda: generate(small(), TOKENS, 3, stop=99), "stop must be a token"),
+        (lambda: generate(small(), TOKENS, 3, positions=TOKENS), "positions have shape"),
+        (lambda: generate(small("segment"), TOKENS, 3, segments=TOKENS % 2), "segments of prompt and continuation"),
+        (lambda: small("shaw+shaw(farthest=3)"), "shaw and shaw both gather values in a way of their own"),
         (lambda: small(causal=False).cache(1, 2), "only a causal model"),
         (lambda: small()(TOKENS, cache=small().cache(3, 5)), "room for 5 tokens"),
         (lambda: generate(small(readout="mean", classes=2), TOKENS, 3), "this model classifies"),
@@ -264,7 +308,7 @@ def test_a_configuration_made_by_hand_is_as_strict_as_any() -> None:
     """In a process without the tests' own type checks, as a user has it."""
     code = """
 import torch
-from ordinate import InputError, ModelConfig, Place
+from ordinate import InputError, ModelConfig, Place, Transformer
 settings = dict(norm="LayerNorm", dim="wide", causal="no", readout="cls", dropout="x", encoding=5)
 for key, wrong in settings.items():
     try:
@@ -275,11 +319,25 @@ try:
     Place(torch.arange(3))
 except InputError as error:
     print(error)
+model, x = Transformer(ModelConfig(vocabulary=4, encoding="none")).eval(), torch.zeros(2, 3, dtype=torch.long)
+calls = [dict(tokens=[[0, 1]]), dict(documents=[[0, 1, 1]]), dict(keep=[[1]]), dict(positions=[0, 1, 2])]
+for call in calls:
+    try:
+        model(**({"tokens": x} | call))
+    except InputError as error:
+        print(error)
+for dtype in (torch.int16, torch.uint8, torch.int32):
+    assert torch.equal(model(x.to(dtype)), model(x))
 assert ModelConfig(vocabulary=4, encoding="none", dim=64.0, dropout=0).dim == 64
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     names = ("norm", "dim", "causal", "readout", "dropout", "encoding")
-    words = (*(f"{name} must be" for name in names), "positions of shape")
+    told = ("tokens", "documents", "keep", "positions")
+    words = (
+        *(f"{name} must be" for name in names),
+        "positions of shape",
+        *(f"{name} must be a tensor" for name in told),
+    )
     for line, word in zip(done.stdout.splitlines(), words, strict=True):
         assert word in line
 

@@ -1,5 +1,8 @@
 """Counted positions against x-transformers, and their hand-written gradient against autograd."""
 
+from dataclasses import replace
+
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +12,7 @@ from x_transformers.x_transformers import CoPE
 
 from ordinate.core.encoding import Encoding
 from ordinate.core.place import Pair, Place
+from ordinate.encodings import cope as module
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -73,7 +77,8 @@ def test_padding_and_documents(positions: int, length: int) -> None:
     encoding = cope(2, 4, positions)
     documents, keep = torch.randint(2, (2, length)).cumsum(dim=1), torch.rand(2, length) > 0.3
     place = Place(Place.range(length).positions, documents=documents)
-    pair = Pair(place, place, keep=keep, separate=True)
+    place = replace(place, keep=keep)
+    pair = Pair(place, place, separate=True)
     scores, q, k = draw(2, 2, length, length, 4)
     hidden = ~pair.visible
 
@@ -83,3 +88,17 @@ def test_padding_and_documents(positions: int, length: int) -> None:
     upstream, leaves = torch.randn_like(found), (scores, q, encoding.table)
     for mine, plain in zip(*(torch.autograd.grad(x, leaves, upstream) for x in (found, want)), strict=True):
         assert_close(mine, plain, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 64])
+def test_gradients_by_finite_differences(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few queries at a time or all at once; counts that run into the clip, and some that do not."""
+    monkeypatch.setattr(module, "ROWS", rows)
+    encoding, pair = cope(2, 2, 3).double(), Pair(Place.range(5, start=2), Place.range(7), start=2)
+    scores, q, k = (x.detach().double().requires_grad_() for x in draw(2, 2, 5, 7, 2))
+
+    def changed(scores: Tensor, q: Tensor, table: Tensor) -> Tensor:
+        """The table is the encoding's own, changed in place."""
+        return encoding.score(scores, q, k, pair).masked_fill(~pair.visible, 0)
+
+    assert torch.autograd.gradcheck(changed, (scores, q, encoding.table))

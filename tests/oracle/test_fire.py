@@ -46,3 +46,29 @@ def test_ends_of_the_scale(heads: int, length: int) -> None:
     near, far = (torch.tensor(network(encoding, end)) for end in (0.0, 1.0))
     assert_close(bias.diagonal(dim1=1, dim2=2), near[:, None].expand(heads, length))
     assert_close(bias[:, 16:, 0], far[:, None].expand(heads, length - 16), atol=1e-5, rtol=0)  # the 1e-6 above
+
+
+@compare
+@given(st.integers(1, 4), st.integers(1, 40), st.integers(0, 30), st.floats(0.1, 3), st.booleans())
+def test_consecutive_queries_up_to_the_threshold_are_computed_by_gap(
+    heads: int, length: int, start: int, multiplier: float, parts: bool
+) -> None:
+    """Nothing changes: neither values nor gradients, and not when many pairs go in parts."""
+    encoding = create("fire", dim=4 * heads, heads=heads, length=16)
+    encoding.multiplier.data.fill_(-multiplier)
+    place = Place.range(length, start=start)
+    weighting, found = torch.randn(heads, length, length).tril(), []
+    for at in (place, Place(place.positions)):  # the second does not promise that its positions are consecutive
+        with pytest.MonkeyPatch.context() as patch:
+            if parts:
+                patch.setattr("ordinate.encodings.fire._AT_ONCE", 64)
+            bias = encoding.bias(Pair.of(at))[0]
+        found.append([bias.tril(), *torch.autograd.grad(bias, tuple(encoding.parameters()), weighting)])
+    for a, b in zip(*found, strict=True):
+        assert_close(a, b, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_layers_share_the_network_if_asked(share: bool) -> None:
+    assert create("fire", dim=8, heads=2, length=8, share_layers=share).per_layer is not share
+    assert create("fire", dim=8, heads=2, length=8, c=0.3).c.item() == pytest.approx(0.3)

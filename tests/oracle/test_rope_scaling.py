@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.gpt_neox.modeling_gpt_neox import apply_rotary_pos_emb
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
+from ordinate.core.errors import InputError
 from ordinate.core.place import Place
 from ordinate.encodings import create
 
@@ -125,3 +127,26 @@ def test_factor_one_is_plain_rope(width: int, base: float, scaling: str) -> None
     theta, factor = scaled.theta(Place.range(64))
     assert_close(theta.flatten(), plain.theta(Place.range(64))[0], atol=0, rtol=1e-6)
     assert factor == 1.0
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sentence"),
+    [
+        (
+            {"factor": 2},
+            "factor=2.0, which scaling=none does not read: choose scaling=linear or ntk or dynamic or yarn",
+        ),
+        ({"scaling": "linear", "original": 8}, "choose scaling=dynamic or yarn or llama3 or longrope$"),
+        (
+            {"scaling": "llama3", "beta_fast": 8},
+            "beta_fast=8.0, which scaling=llama3 does not read: choose scaling=yarn$",
+        ),
+        ({"scaling": "yarn", "mscale": 1}, "mscale and mscale_all_dim together"),
+        ({"scaling": "llama3", "low": 4, "high": 2}, "needs low below high, got 4 and 2"),
+        ({"scaling": "longrope", "short": [1], "long": [1]}, "short and long with 4 divisors each"),
+    ],
+)
+def test_a_scaling_refuses_what_it_does_not_read_or_cannot_use(chosen: dict[str, Any], sentence: str) -> None:
+    """Every parameter that would be idle, with the scalings that read it."""
+    with pytest.raises(InputError, match=sentence):
+        create("rope", dim=16, heads=2, length=64, **chosen)

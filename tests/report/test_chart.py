@@ -207,8 +207,9 @@ def test_ranks_stand_at_their_average_and_bars_join_groups(comparison: Compariso
     dots = {series.name: series for series in drawn.series if series.look == "points"}
     assert {name: series.x[0] for name, series in dots.items()} == ranks.average
     assert all(series.y[0] == rows[name] for name, series in dots.items())
-    bars = [series for series in drawn.series if series.name == "not told apart"]
+    bars = [series for series in drawn.series if series.name == "ranks overlap"]
     assert [series.y for series in bars] == [(rows[group[0]], rows[group[-1]]) for group in ranks.groups]
+    assert "weaker test" in drawn.note and "told apart" not in drawn.note  # claims are made by pairs alone
     length = next(series for series in drawn.series if series.name == "critical difference")
     assert length.x[1] - length.x[0] == pytest.approx(ranks.critical_difference)
 

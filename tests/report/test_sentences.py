@@ -55,7 +55,10 @@ def test_the_headline_tells_the_whole_story() -> None:
         "Use rope: it holds to 4x, the longest tested; t5 to 2x; sinusoidal and learned to 1x; alibi and no encoding "
         "did not learn it."
     )
-    assert second.startswith("At longer 64 (2x) the tests set rope (0.998) above every other encoding; learned cannot")
+    assert second == (
+        "The tests set rope above t5 and sinusoidal by score at longer 64 (2x), where its mean is 0.998, and above "
+        "alibi and no encoding by the number of seeds that learnt the task; learned cannot go to longer 64 (2x)."
+    )
     assert rest[-1] == "6 seeds that all agree leave a failure rate of up to 39 % unseen."
     assert rest[0].startswith("Learnt in more seeds: rope, t5, learned and sinusoidal over alibi and no encoding (6 of")
     assert len(rest) <= 4  # however many lengths are tested
@@ -71,9 +74,12 @@ def test_seeds_that_differ_are_told() -> None:
 def test_two_that_are_not_told_apart_are_both_to_be_used() -> None:
     lines = said(observed({"a": STORY["rope"], "b": STORY["rope"], "c": STORY["sinusoidal"]}))
     assert lines[0] in (
-        "Use a or b: both hold to 4x, the longest tested; c to 1x.",
-        "Use b or a: both hold to 4x, the longest tested; c to 1x.",
+        "Use a or b (best mean first): both hold to 4x, the longest tested.",
+        "Use b or a (best mean first): both hold to 4x, the longest tested.",
     )
+    assert lines[1] == "Of the others, c holds to 1x."
+    farther = said(observed({"a": STORY["rope"], "b": (1, 1, 1, 0.999, 0.9, 0.8), "c": STORY["sinusoidal"]}))
+    assert farther[0].endswith(" (best mean first): a holds to 4x, the longest tested; b to 2x.")
     assert any(line.startswith("Not told apart at longer 64 (2x): ") for line in lines)
 
 
@@ -81,19 +87,27 @@ def test_what_is_not_shown_is_said_to_be_open() -> None:
     lines = said(observed({"a": STORY["rope"], "b": STORY["rope"]}))
     assert lines[0] in ("a and b hold to 4x, the longest tested.", "b and a hold to 4x, the longest tested.")
     assert lines[1].startswith(
-        "Not one encoding is shown to be above all others at longer 64 (2x); the best mean there has"
+        "Not one encoding is shown to be above all others at longer 64 (2x); the best mean there, 0.998, is that of "
     )
     assert not any("Use" in line or "unseen" in line for line in lines)
     few = said(observed(dict.fromkeys("abcdef", STORY["rope"]), 4))
     assert few[-1] == "A claim about any of the 15 pairs takes 6 seeds; there are 4."
+    one = said(observed({"a": STORY["rope"], "b": STORY["rope"]}, 1))
+    assert one[-1] == "A claim about the one pair takes 4 seeds; there is 1."
 
 
 def test_nobody_is_called_none() -> None:
     scores = {"none": STORY["rope"], "rope": STORY["sinusoidal"]}
     text = " ".join(said(observed(scores)))
-    assert text.startswith("Use no encoding: it holds to 4x") and "none" not in text
+    assert (
+        text.startswith("Use no encoding: it holds to 4x") and "The tests set `none` (no encoding) above rope" in text
+    )
     other = said(observed({"none": STORY["rope"], "rope": STORY["rope"]}))[0]
     assert other.startswith(("No encoding and rope hold", "rope and no encoding hold"))
+    alone = said(observed({"none": STORY["alibi"], "rope": STORY["rope"]}))[0]
+    assert alone.endswith("; `none` (no encoding) did not learn it.")
+    only = said([replace(o, score=1.0) if o.encoding == "none" else o for o in observed({"none": (1,), "x": (1,)}, 3)])
+    assert only[1].endswith("the best mean there, 1.000, is that of `none` (no encoding).")
 
 
 def test_nobody_learnt_it() -> None:
@@ -119,10 +133,16 @@ def test_one_alone_is_no_comparison() -> None:
 
 @pytest.mark.parametrize(
     ("reach", "text"),
-    [((2.0, 2.0), "2x"), ((1.25, None, 3.0, 1.25), "1.25x (1.25x to 3x)"), ((None,), "-"), ((), "-")],
-)
-def test_reach_in_words(reach: tuple[float | None, ...], text: str) -> None:
-    assert reach_words(Reach(reach, 4.0)) == text
+    [
+        (Reach((2.0, 2.0), 4.0), "2x"), (Reach((1.25, None, 3.0, 1.25), 4.0), "1.25x (1.25x to 3x)"),
+        (Reach((None,), 4.0), "-"), (Reach((), 4.0), "-"),
+        (Reach((1.0, None), 4.0, 1), "1x (not tested at the next length)"),
+        (Reach((1.0, 2.0), 4.0, 1), "1x (1x to 2x; 1 of 2 not tested at the next length)"),
+        (Reach((1.0, 1.0), 1.0, 2), "1x (not tested beyond)"),
+    ],
+)  # fmt: skip
+def test_reach_in_words(reach: Reach, text: str) -> None:
+    assert reach_words(reach) == text
 
 
 @pytest.mark.parametrize(
@@ -148,6 +168,64 @@ def test_cells_in_words() -> None:
     ]
 
 
+def test_who_did_not_fit_is_seen_to_be_below_the_bar() -> None:
+    items = [replace(o, score=0.9499) if o.encoding == "b" else o for o in observed({"a": (1, 1), "b": (1, 1)})]
+    assert cell_words(analyse(items).tasks[0].shown.cell("b")) == "did not fit (0.9499)"
+
+
+def test_missing_scores_are_told_and_no_claim_is_made_of_them() -> None:
+    items = [o for o in observed({"x": STORY["rope"], "y": STORY["t5"]}) if (o.encoding, o.length) != ("x", 32)]
+    lines = said(items)
+    assert lines[0] == "y holds to 2x."
+    assert lines[2] == (
+        "No score in distribution at length 32: x (6 seeds). Whether these seeds learnt the task is unknown, so they "
+        "are not compared: add rows with split id and length 32."
+    )
+    assert not any("did not learn" in line or "Use" in line or "unseen" in line for line in lines)
+
+
+def test_a_recommendation_names_its_failures_or_is_not_made() -> None:
+    items = observed({"x": STORY["t5"], "y": STORY["sinusoidal"]}, 8)
+    once = changed(items, "x", 32, {1, 2}, 0.5)
+    lines = said(once)
+    assert lines[1] == (
+        "No recommendation: x shows higher scores at longer 64 (2x), but fails in more seeds (x in 2 of 8) than "
+        "y (0 of 8)."
+    )
+    assert lines[-1] == "Failed: x in 2 of 8 seeds, a rate of 25 % (95 % interval 3 to 65 %)."
+    group = {"x": STORY["t5"], "w": STORY["t5"], "y": STORY["sinusoidal"]}
+    some = said(changed(observed(group, 8), "x", 32, {1}, 0.5))[1]
+    assert some.endswith(" but x fails in more seeds (x in 1 of 8) than y (0 of 8).")
+    both = said(changed(once, "y", 32, {3, 4}, 0.5))
+    assert both[0].startswith("Use x: it holds to 2x (learnt by 6 of 8 seeds)") and "unseen" not in " ".join(both)
+    assert both[-1].startswith("Failed: x in 2 of 8 seeds")
+
+
+def test_to_go_where_others_cannot_is_a_fact_and_no_advice() -> None:
+    lines = said(observed({"x": STORY["t5"], "learned": STORY["learned"]}))
+    assert lines[1] == "Only x can go to longer 64 (2x) (0.968); learned cannot, so nothing is tested there."
+    assert not any("Use" in line or "tell no pair" in line for line in lines)
+
+
+def test_reach_never_argues_against_the_recommendation() -> None:
+    """x fails at 1.25x and is at the bar at 2x, where it is tested."""
+    lines = said(observed({"x": (1, 0.9, 1, 1), "z": (1, 1, 1, 0.3)}))
+    assert lines[0] == "Use x: the tests set x above z by score at longer 64 (2x), where its mean is 0.998."
+    assert lines[1] == "A reach ends at the first tested length below the bar: z holds to 1.5x; x to 1x."
+    alike = said(observed({"x": (1, 0.9, 0.9, 0.9), "z": (1, 0.9, 0.9, 0.3)}))
+    assert alike[0].startswith("Use x: the tests set x above z") and "x and z hold to 1x" in alike[1]
+
+
+def test_what_is_not_finished_is_said_so_far() -> None:
+    analysis = analyse(observed(STORY), alarms={"recall": [Alarm("unfinished", {"done": 36, "runs": 78})]})
+    assert sentences(analysis, analysis.tasks[0])[0].startswith("So far (36 of 78 runs): Use rope: it holds to 4x")
+
+
+def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
+    second = said(observed({"a": (1, 0.06, 0.06, 0.06), "b": (0.5, 0.4, 0.3, 0.2)}))[1]
+    assert second.startswith("The tests set a above b by the number of seeds that learnt the task; at longer 64 (2x)")
+
+
 @pytest.mark.parametrize(
     ("alarm", "words"),
     [
@@ -160,7 +238,9 @@ def test_cells_in_words() -> None:
         (Alarm("floor", {"split": "ood", "length": 8, "floor": 0.1}), "nothing can be compared there"),
         (Alarm("gate", {"learnt": {"none": [0, 6]}}), "no encoding in 0 of 6"),
         (Alarm("unequal", {"seeds": 6, "fewer": {"b": 5}}), "not all encodings have the same 6 seeds: b has 5"),
-        (Alarm("seeds", {"seeds": 1, "needed": 6, "pairs": 15}), "there are 1 seed, and a claim among 15 pairs"),
+        (Alarm("seeds", {"seeds": 1, "needed": 6, "pairs": 15}), "there is 1 seed, and a claim among 15 pairs"),
+        (Alarm("seeds", {"seeds": 3, "needed": 4, "pairs": 1}), "there are 3 seeds, and a claim among 1 pair of"),
+        (Alarm("diverged", {"runs": [["b", 2]], "beyond": True}), "beyond the trained length is no number: b (seed 2)"),
         (
             Alarm("damaged", {"encoding": "a", "run": "12ab", "seed": 2, "rate": 0.1, "error": "bad"}),
             "a: run 12ab (seed 2) cannot be read and is left out: bad",

@@ -102,7 +102,9 @@ def test_json_has_the_data_and_the_sentences() -> None:
     assert task["verdict"]["finding"] == "not shown" and "holds to" in task["sentences"][0]
     alarm = task["alarms"][0]
     assert alarm["kind"] == "grid edge" and alarm["facts"]["rate"] == 0.01 and "0.01" in alarm["text"]
-    assert task["reach"]["sinusoidal"] == {"seeds": [1.0] * 5, "longest": 4.0, "median": 1.0, "low": 1.0, "high": 1.0}
+    assert task["reach"]["sinusoidal"] == {
+        "seeds": [1.0] * 5, "longest": 4.0, "untested": 0, "median": 1.0, "low": 1.0, "high": 1.0,
+    }  # fmt: skip
     assert task["steps"]["none"]["median"] == 120 and task["ranges"][0]["cells"][0]["words"] == {"solves": 5}
     assert {pair["claim"] for pair in task["pairs"]} == {False}
 

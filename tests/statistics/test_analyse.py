@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ordinate.statistics.analyse import analyse
+from ordinate.statistics.analyse import analyse, few_seeds
 from ordinate.statistics.analysis import Alarm, Basis, Contrast, Finding, Outcome, Range, TaskAnalysis
 from ordinate.statistics.headline import headline
 from ordinate.statistics.observation import Observation, RangeKey
@@ -163,6 +163,13 @@ def test_equal_encodings_are_not_told_apart_and_alike_from_thirty_seeds_on() -> 
     for seeds, outcome in ((8, Outcome.OPEN), (20, Outcome.OPEN), (30, Outcome.ALIKE)):
         found = pair(only(observed({"a": (1.0, 0.9), "b": (1.0, 0.9)}, seeds)), "a", "b")
         assert found is not None and found.outcome is outcome
+    among = dict.fromkeys((f"e{index}" for index in range(20)), (1.0, 0.3))  # whose pairs share the risk
+    pairs = {}
+    for more in ({}, among):
+        found = pair(only(observed({"a": (1.0, 0.9), "b": (1.0, 0.9)} | more, 30, 0.02)), "a", "b")
+        assert found is not None
+        pairs[len(more)] = found.outcome
+    assert pairs == {0: Outcome.ALIKE, 20: Outcome.OPEN}
     flat = pair(only(observed({"a": (1.0, 0.9), "b": (1.0, 0.9)}, 30, 0.0)), "a", "b")
     assert flat is not None and flat.outcome is Outcome.OPEN  # an interval of no width
 
@@ -226,6 +233,7 @@ class TestUse:
 
     def test_above_those_that_cannot_go_there(self) -> None:
         assert self.use({"a": (1, 0.9), "b": (1, None), "c": (1, 0.2)}) == ("a",)
+        assert self.use({"a": (1, 0.9), "b": (1, None)}) == ()  # a fact, and nothing is tested
         assert self.use({"a": (1, CHANCE), "b": (1, None)}) == ()
 
     def test_all_alike_is_no_advice(self) -> None:
@@ -242,6 +250,25 @@ class TestUse:
         """Alone in solving it everywhere, and still not shown to be better than one that nearly does."""
         task = only(changed(observed({"a": (1, 1), "b": (1, 1)}, 8, 0.0), "b", "ood", {1}, 0.9))
         assert task.verdict.finding is Finding.OPEN
+
+    def test_who_fails_in_more_seeds_is_not_recommended(self) -> None:
+        items = observed({"a": (1, 0.9), "b": (1, 0.3)}, 8)
+        (half,) = analyse(changed(items, "a", "id", {1, 2, 3}, 0.5)).tasks
+        assert pair(half, "a", "b").claim and not pair(half, "a", "b", Basis.LEARNING).claim  # type: ignore[union-attr]
+        assert (half.verdict.finding, half.verdict.use, half.verdict.held_back) == (Finding.OPEN, (), ("a",))
+        assert half.shown.cell("a").failed == (3, 8)
+        both = only(changed(changed(items, "a", "id", {1, 2}, 0.5), "b", "id", {3, 4}, 0.5))
+        assert both.verdict.use == ("a",) and both.verdict.held_back == ()
+        beyond = [
+            replace(o, score=None, diverged=True) if (o.encoding, o.split) == ("a", "ood") and o.seed < 3 else o
+            for o in items
+        ]
+        assert only(beyond).verdict.held_back == ("a",)
+
+    def test_failing_is_not_learning_it_also_where_that_is_tested(self) -> None:
+        inside = [o for o in observed({"a": (0.99, 0), "b": (0.96, 0)}, 8, 0.001) if o.split == "id"]
+        task = only(changed(inside, "a", "id", {1}, 0.94))
+        assert task.shown.split == "id" and task.shown.cell("a").failed == (1, 8) and task.verdict.held_back == ("a",)
 
     def test_better_scores_do_not_make_up_for_learning_less_often(self) -> None:
         items = observed({"a": (1, 0.9), "b": (1, 0.5)}, 20)
@@ -268,6 +295,33 @@ def test_reach_is_up_to_where_every_tested_length_is_at_the_bar() -> None:
     assert (found.low, found.median, found.high) == (1.0, 1.25, 4.0)
     nothing = Reach((None, None), 4.0)
     assert (nothing.low, nothing.median, nothing.high) == (None, None, None)
+
+
+def test_a_length_that_was_not_tested_ends_the_reach_and_is_told() -> None:
+    items = [
+        *lengths({32: 1.0, 40: 1.0, 64: 1.0}), *lengths({32: 1.0}, 1, "b"), *lengths({32: 1.0, 64: 1.0}, 1, "c"),
+        *lengths({8: 0.5, 32: 1.0, 40: 0.9, 64: 1.0}, 1, "d"),
+    ]  # fmt: skip
+    found = only(items).reach
+    assert found == {
+        "a": Reach((2.0,), 2.0), "b": Reach((1.0,), 2.0, 1), "c": Reach((1.0,), 2.0, 1), "d": Reach((0.0,), 2.0),
+    }  # fmt: skip
+    assert only([o for o in items if o.length == 32]).reach["a"] == Reach((1.0,), 1.0, 1)  # nothing longer at all
+
+
+def test_what_is_not_finished_is_preliminary() -> None:
+    found = analyse(
+        observed({"a": (1, 1), "b": (1, 1)}), alarms={"recall": [Alarm("unfinished", {"done": 12, "runs": 20})]},
+        preliminary=("one rate",),
+    )  # fmt: skip
+    assert found.preliminary == ("one rate", "12 of 20 planned runs are done")
+
+
+def test_few_seeds_make_a_file_preliminary() -> None:
+    items = observed({"a": (1, 1), "b": (1, 1)})
+    assert few_seeds(items) == ()
+    assert few_seeds([o for o in items if o.seed < 5]) == ("4 seeds where 6 are the rule",)
+    assert few_seeds([o for o in items if o.encoding == "a" or o.seed == 1]) == ("1 seed where 6 are the rule",)
 
 
 def test_steps_to_learn() -> None:
@@ -328,16 +382,47 @@ def test_an_encoding_without_a_result_stays_in_the_table_and_needs_seeds() -> No
     assert task.verdict.use == ()  # nothing is known about c
 
 
-def test_a_seed_without_a_score_in_distribution_has_no_word_and_counts_nowhere_else() -> None:
-    items = [o for o in observed({"a": (1, 1), "b": (1, 0.7)}) if (o.encoding, o.split) != ("b", "id")]
+@pytest.mark.parametrize("empty", [False, True])
+def test_without_a_score_in_distribution_nobody_knows_whether_it_was_learnt(empty: bool) -> None:
+    """Neither learnt nor failed: no test, no verdict, whether the row is missing or has no score."""
+    items = observed({"a": (1, 1), "b": (1, 0.7)})
+    if empty:
+        items = [replace(o, score=None) if (o.encoding, o.split) == ("b", "id") else o for o in items]
+    else:
+        items = [o for o in items if (o.encoding, o.split) != ("b", "id")]
     task = only(items)
-    assert task.shown.cell("b").words == {} and task.ranges[0].cell("b").seeds == ()
-    assert task.shown.cell("b").interval is None
+    assert task.shown.cell("b").words == {Word.UNKNOWN: 6} and task.shown.cell("b").interval is None
+    assert task.learnt == {"a": (6, 6), "b": (0, 0)} and task.unknown == {"b": 6}
+    assert task.pairs == () and task.verdict.finding is Finding.OPEN
+    assert not any(alarm.kind == "gate" for alarm in task.alarms)
+
+
+def test_some_seeds_without_a_score_in_distribution_leave_the_others() -> None:
+    task = only(
+        [o for o in observed({"a": (1, 1), "b": (0.5, 0.4)}, 8) if (o.encoding, o.seed, o.split) != ("b", 1, "id")]
+    )
+    assert task.learnt == {"a": (8, 8), "b": (0, 7)} and task.unknown == {"b": 1}
+    assert pair(task, "a", "b", Basis.LEARNING).seeds == (8, 7)  # type: ignore[union-attr]
+
+
+def test_a_run_without_a_number_in_distribution_did_not_learn_it() -> None:
+    items = observed({"a": (1, 1), "b": (1, 1)})
+    task = only([replace(o, score=None, diverged=True) if o.encoding == "b" else o for o in items])
+    assert task.learnt["b"] == (0, 6) and task.verdict.use == ("a",)
+
+
+def test_no_number_beyond_is_no_limit_of_the_encoding() -> None:
+    """It diverged there; who has scores there is not recommended for that."""
+    items = observed({"a": (1, 0.5), "b": (1, 0.5)})
+    task = only([replace(o, score=None, diverged=True) if (o.encoding, o.split) == ("b", "ood") else o for o in items])
+    assert task.shown.cell("b").words == {Word.DIVERGED: 6} and task.verdict.use == ()
+    assert Alarm("diverged", {"runs": [["b", seed] for seed in range(1, 7)], "beyond": True}) in task.alarms
 
 
 def test_rows_without_any_in_distribution_have_no_gate() -> None:
     task = only([o for o in observed({"a": (1, 0.9), "b": (1, 0.2)}) if o.split == "ood"])
     assert task.trained is None and task.reach == {} and {p.basis for p in task.pairs} == {Basis.SCORES}
+    assert task.learnt == {} and task.shown.cell("b").words == {Word.UNKNOWN: 6}
     assert task.verdict.use == ("a",)
 
 
@@ -365,6 +450,7 @@ class TestAlarms:
         assert self.facts(observed({"a": (1, CHANCE), "b": (1, CHANCE)}), "floor") == [
             {"split": "ood", "length": 64, "floor": CHANCE}
         ]
+        assert self.facts(observed({"a": (0.5, CHANCE), "b": (0.5, CHANCE)}), "floor") == []  # nothing was learnt
 
     def test_ceiling(self) -> None:
         """All within noise of one value below the top: the data are at fault."""
@@ -395,13 +481,13 @@ class TestAlarms:
         assert task.alarms[0] == edge and len(task.alarms) > 1
 
 
-@pytest.mark.parametrize(("seeds", "use"), [(3, ()), (4, ("a",))])
+@pytest.mark.parametrize(("seeds", "use"), [(4, ()), (5, ("a",))])
 def test_nobody_is_recommended_by_fewer_seeds_than_a_claim_needs(seeds: int, use: tuple[str, ...]) -> None:
-    """Not even where the other encoding cannot go at all."""
+    """Also where one of the others cannot go at all, so that there is one test alone."""
     items = [
         Observation("task", name, seed, split, length, score)
         for seed in range(seeds)
-        for name, far in (("a", 1.0), ("b", None))
+        for name, far in (("a", 1.0), ("b", None), ("c", 0.2))
         for split, length, score in (("id", 8, 1.0), ("ood", 16, far))
     ]
     (task,) = analyse(items).tasks

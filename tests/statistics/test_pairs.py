@@ -9,7 +9,7 @@ from scipy import stats
 from ordinate.core.errors import InputError
 from ordinate.statistics import fisher as fisher_module
 from ordinate.statistics.fisher import fisher
-from ordinate.statistics.pairs import effective_number, holm, pairs_of, seeds_needed, unseen
+from ordinate.statistics.pairs import effective_number, failure_rate, holm, pairs_of, seeds_needed, unseen
 from ordinate.statistics.permutation import least_p
 from ordinate.statistics.welch import difference, welch, welches
 
@@ -148,3 +148,11 @@ def test_seeds_needed_refuses_what_cannot_be_claimed() -> None:
 def test_what_few_seeds_cannot_see() -> None:
     assert [round(unseen(n), 2) for n in (6, 10, 20)] == [0.39, 0.26, 0.14]
     assert (1 - unseen(6)) ** 6 == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("failed", "of"), [(0, 6), (1, 6), (3, 6), (6, 6), (9, 12), (1, 200)])
+def test_the_rate_of_failures_is_scipys(failed: int, of: int) -> None:
+    exact = stats.binomtest(failed, of).proportion_ci(method="exact")
+    assert failure_rate(failed, of) == pytest.approx((exact.low, exact.high), abs=1e-9)
+    with pytest.raises(InputError, match="7 of 6"):
+        failure_rate(7, 6)

@@ -76,9 +76,13 @@ def test_normalised_is_zero_at_chance_and_one_when_all_is_right(chance: float, v
     assert (normalised(value, chance) > 0) == (value - chance > 0)
 
 
-def test_a_run_that_has_no_score_in_distribution_is_out_of_range() -> None:
-    assert word(BAR, Score(None, 0.1, 1000), None) == "out of range"
-    assert word(BAR, Score(None, 0.1, 1000), Score(1.0, 0.1, 1000)) == "out of range"
+def test_without_a_score_in_distribution_nothing_is_known() -> None:
+    assert word(BAR, Score(None, 0.1, 1000), None) == "not scored in distribution"
+    assert word(BAR, Score(None, 0.1, 1000), Score(1.0, 0.1, 1000)) == "not scored in distribution"
+
+
+def test_no_number_beyond_is_diverged_and_not_out_of_range() -> None:
+    assert word(BAR, Score(1.0, 0.1, 1000), Score(None, 0.1, 1000, diverged=True)) == "diverged"
 
 
 def rows(**scores: float | None) -> list[dict[str, object]]:
@@ -98,5 +102,5 @@ def test_the_words_of_a_run() -> None:
     assert words_of(rows(id8=1.0, id32=0.9, ood64=1.0), BAR) == ["solves", "did not fit", "did not fit"]
     assert words_of(learnt, BAR, True) == [Word.DIVERGED] * 8
     assert words_of(learnt, None) == [None] * 8
-    assert words_of(rows(ood64=0.96, ood96=0.5), BAR) == ["solves", "did not fit"]  # nothing to judge by
+    assert words_of(rows(ood64=0.96, ood96=0.5), BAR) == [Word.UNKNOWN] * 2  # nothing to judge by
     assert f"{Word.AT_CHANCE}" == "at chance"

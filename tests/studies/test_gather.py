@@ -233,6 +233,28 @@ def test_a_result_that_lacks_something_is_named_and_left_out(key: str, whole: Wh
     assert f"{run.id} has a result without {key}: move it away" in left_out(gathered(copied), run)
 
 
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        (["bar"], None), (["learnt_at"], "0.5"), (["parameters"], {}), (["steps"], True),
+        (["norms", "encoding_norm"], None), (["norms", "embedding_norm"], "0.5"),
+        (["evaluation", 0, "score"], "0.5"), (["evaluation", 1, "floor"], None),
+        (["evaluation", 0, "sequences"], "0.5"), (["evaluation", 0, "seen"], "0.5"), (["records", 0, "value"], "x"),
+    ],
+)  # fmt: skip
+def test_a_result_with_something_of_another_kind_is_named_and_left_out(
+    path: list[str | int], wrong: object, whole: Whole, copied: Store
+) -> None:
+    run = a_run(copied, whole, encoding=ROPE, seed=2)
+    content = json.loads((run.folder / "result.json").read_text())
+    at = content
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = wrong
+    (run.folder / "result.json").write_text(json.dumps(content))
+    assert "move it away" in left_out(gathered(copied), run)
+
+
 @pytest.mark.parametrize("damage", ["{", '{"evaluation": 3}', "[]", "rows"])
 def test_a_result_that_is_none_is_named_and_left_out(damage: str, whole: Whole, copied: Store) -> None:
     run = a_run(copied, whole, encoding=ROPE, seed=2)

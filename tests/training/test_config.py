@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ordinate import InputError, tasks
-from ordinate.core.config import parse_pairs, to_dict
+from ordinate.core.config import canonical, parse_pairs, to_dict
 from ordinate.training import RunConfig, resolve
 
 from .runs import small
@@ -55,10 +55,10 @@ BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
         (dict(rules=1), "unknown key rules: "),
         (dict(encoding="learned(std=0.02)"), "learned has no parameter std: known: .*size"),
         (dict(init_std=0), "init_std must be above 0, got 0"),
-        (dict(coverage_draws=3), "coverage_draws is read by coverage=randomized, but coverage is plain"),
+        (dict(coverage_draws=3), "coverage_draws is read where evaluation stands at drawn ids"),
         (dict(dataset=5, train_lengths=[8, 17]), "no sequence for some of the training lengths"),
         (dict(encoding="learned(rows=16)"), "position 31 is out of range: learned"),
-        (dict(encoding="segment"), "segment needs to know"),
+        (dict(encoding="segment"), "segment reads the segments of tokens, which k_back does not give"),
         (dict(encoding="ropee"), "unknown encoding 'ropee': did you mean .*rope"),
         (dict(encoding="rope(bass=3)"), r"rope has no parameter bass: did you mean base\?"),
         (dict(encoding="rope_2d"), "rope_2d reads positions with 2 axes, but the model's have 1"),
@@ -166,6 +166,7 @@ def test_any_change_gives_another_id() -> None:
     pairs = [dict(budget="fixed", schedule=schedule) for schedule in ("linear", "constant", "wsd")]
     pairs += [dict(coverage="offset", position_limit=199), dict(budget="fixed", schedule="wsd", decay=0.1)]
     pairs += [dict(coverage="randomized"), dict(coverage="randomized", coverage_draws=6)]
+    pairs += [dict(coverage="randomized", test_coverage="plain"), dict(test_coverage="offset")]
     told = CHANGES.keys() | {key for pair in pairs for key in pair}
     assert told == {field.name for field in fields(RunConfig)} - {"rules"}
     inner = [dict(encoding=e) for e in ("alibi", "rope(base=9)", ("rope", "none"), "alibi+rope")] + [dict(bias=False)]
@@ -173,6 +174,12 @@ def test_any_change_gives_another_id() -> None:
     found = [resolve(BASE | change).id for change in settings]
     assert len(set(found)) == len(found)
     assert replace(resolve(BASE), rules=1).id not in found  # results of older rules are other results
+
+
+def test_a_setting_that_came_later_leaves_older_names_alone() -> None:
+    config = resolve(BASE)
+    assert config.test_coverage == "usual" and "test_coverage" not in canonical(config)
+    assert '"test_coverage":"plain"' in canonical(resolve(BASE | dict(test_coverage="plain")))
 
 
 def test_the_task_decides_what_it_knows() -> None:

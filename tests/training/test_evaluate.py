@@ -116,6 +116,27 @@ def test_drawn_positions_are_averaged_over_the_same_draws_each_time() -> None:
     assert found[2]["loss"] != found[0]["loss"] and found[2]["draws_std"] > 0
 
 
+def test_evaluation_may_stand_at_other_ids_than_training() -> None:
+    plain, drawn = (
+        small(encoding="learned", coverage="randomized", position_limit=40, test_coverage=tested)
+        for tested in ("plain", "randomized")
+    )
+    model = model_of(plain)
+    scores = evaluate.evaluate(model, plain.make_task(), plain, first_set(plain))
+    assert scores is not None and "draws_std" not in scores.values
+    counted = first_set(plain).batch
+    again = evaluate.evaluate(model, drawn.make_task(), drawn, first_set(drawn))
+    assert again is not None and again.values["loss"] != scores.values["loss"]
+    logits = model(counted.tokens).flatten(0, 1)
+    loss = torch.nn.functional.cross_entropy(logits, counted.targets.flatten(), ignore_index=UNSCORED)
+    assert scores.values["loss"] == pytest.approx(loss.item(), rel=1e-5)
+
+
+def test_ids_that_an_encoding_refuses_give_no_scores() -> None:
+    config = small(encoding="learned", test_coverage="offset", position_limit=40)
+    assert evaluate.evaluate(model_of(config), config.make_task(), config, first_set(config)) is None
+
+
 def test_drawn_positions_change_nothing_for_who_does_not_look() -> None:
     config = small(encoding="none", coverage="randomized", position_limit=40)
     scores = evaluate.evaluate(model_of(config), config.make_task(), config, first_set(config))

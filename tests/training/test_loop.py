@@ -18,7 +18,7 @@ from ordinate.training import Progress, loop, train
 from ordinate.training.data import evaluation_sets
 from ordinate.training.evaluate import evaluate
 
-from .runs import small, words
+from .runs import outcome, small, words
 
 EASY = dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7])  # solved after a few steps
 
@@ -242,3 +242,16 @@ def test_all_time_counts_not_that_since_the_last_interruption(tmp_path: Path, mo
     first = torch.load(store.run(config.id).folder / "checkpoint.pt", weights_only=True)["seconds"]
     assert first > 0
     assert train(config, store).result["timing"]["seconds"] > first
+
+
+def test_an_encodings_dropout_follows_from_the_step_alone(tmp_path: Path) -> None:
+    """Whatever was drawn before; and what it drops is no part of what it adds."""
+    dropping, whole = (small(encoding=f"sinusoidal{rest}", dropout=0.0) for rest in ("(dropout=0.3)", ""))
+    found = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        found.append(outcome(train(dropping, Store(tmp_path / str(seed)))))
+    assert found[0] == found[1]
+    expected = outcome(train(whole, Store(tmp_path / "whole")))
+    assert found[0]["result"]["norms"] == expected["result"]["norms"]
+    assert found[0]["weights"][0] != expected["weights"][0]

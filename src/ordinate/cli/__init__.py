@@ -6,6 +6,7 @@ import sys
 import typer
 
 from ordinate.cli import analyze as analyze_command
+from ordinate.cli import bench as bench_command
 from ordinate.cli import compare as compare_command
 from ordinate.cli import list as list_command
 from ordinate.cli import report as report_command
@@ -32,6 +33,7 @@ app.command("list")(list_command.run)
 app.command("show")(show_command.run)
 app.command("train")(train_command.run)
 app.command("status")(status_command.run)
+app.command("bench")(bench_command.run)
 
 
 @app.callback(invoke_without_command=True)

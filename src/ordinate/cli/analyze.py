@@ -16,7 +16,7 @@ def run(
 
     Optional columns: chance, n (sequences per score), bar (0.95), direction (higher or lower).
     """
-    from ordinate.statistics.analyse import analyse
+    from ordinate.statistics.analyse import analyse, few_seeds
     from ordinate.statistics.results_file import read_results
 
     if form is not None or output is not None or as_json:
@@ -27,20 +27,26 @@ def run(
     from ordinate.report.terminal import show
 
     read = read_results(results)
-    analysis = analyse(read.observations, limits=read.limits)
+    analysis = analyse(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
     show(analysis, Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False))
 
 
 def _report(results: Path, output: Path | None, form: str | None) -> None:
     """The same page as a comparison has, without what a file cannot tell."""
     from ordinate import report
+    from ordinate.core.errors import InputError, nearest
     from ordinate.report.output import deliver
-    from ordinate.statistics.analyse import analyse
+    from ordinate.statistics.analyse import analyse, few_seeds
     from ordinate.statistics.results_file import read_results
     from ordinate.studies.comparison import from_results
 
     suffix = "" if output is None else output.suffix.removeprefix(".")
-    form = report.known(form or (suffix if suffix in report.FORMATS else "html"))
+    if output is not None and output.exists() and output.samefile(results):
+        raise InputError(f"-o {output} is the file of results itself: name another one for the report")
+    if form is None and suffix and suffix not in report.FORMATS:
+        raise InputError(f"-o {output} ends in .{suffix}, which no report does: {nearest(suffix, report.FORMATS)}")
+    form = report.known(form or suffix or "html")
     read = read_results(results)
-    comparison = from_results(analyse(read.observations, limits=read.limits), results)
+    analysis = analyse(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
+    comparison = from_results(analysis, results)
     deliver(report.render(comparison, form), output)

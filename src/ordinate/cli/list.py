@@ -2,11 +2,13 @@
 
 import json
 import sys
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Kind(StrEnum):
@@ -24,34 +26,52 @@ def run(
     from ordinate import encodings, tasks
     from ordinate.core.errors import InputError
 
-    source, row = (encodings, _encoding) if kind is Kind.encodings else (tasks, _task)
+    source, show = (encodings, _encodings) if kind is Kind.encodings else (tasks, _tasks)
     found, broken = [], []
     for name in source.names():
         try:
             found.append(source.describe(name))
         except InputError as error:  # a plug-in that is not right must not hide the others
-            broken.append(str(error))
+            broken.append(str(error) if name in str(error) else f"{name} cannot be made: {error}")
+        except Exception as error:
+            broken.append(f"{name} cannot be made: {type(error).__name__}: {error}")
     if as_json:
         print(json.dumps(found, indent=1))
     else:
-        _table(found, row)
+        show(found)
     for problem in broken:
         print(f"ordinate: {problem}", file=sys.stderr)
     if broken:
         raise typer.Exit(1)
 
 
-def _table(found: list[dict[str, Any]], row: Callable[[dict[str, Any]], dict[str, str]]) -> None:
+def _console() -> "Console":
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in row(found[0]):
-        whole = max(len(item["name"]) for item in found) if column == next(iter(row(found[0]))) else None
-        table.add_column(column, no_wrap=column != "example", min_width=whole)
-    for item in found:
-        table.add_row(*row(item).values())
-    Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False).print(table)
+    return Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
+
+
+def _lines(rows: list[dict[str, str]]) -> list[str]:
+    """The column names and then the rows, all columns as wide as they must be."""
+    columns = {column: column for column in rows[0]}
+    widths = {column: max(len(row[column]) for row in (columns, *rows)) for column in columns}
+    return ["  ".join(row[column].ljust(widths[column]) for column in columns).rstrip() for row in (columns, *rows)]
+
+
+def _encodings(found: list[dict[str, Any]]) -> None:
+    """One heading per family, under columns that all share."""
+    from ordinate.core.encoding import FAMILIES
+
+    header, *lines = _lines([_encoding(item) for item in found])
+    console = _console()
+    console.print(header, style="bold", no_wrap=True, overflow="ellipsis")
+    for family in dict.fromkeys((*FAMILIES, *(item["family"] for item in found))):
+        members = [line for item, line in zip(found, lines, strict=True) if item["family"] == family]
+        if members:
+            meaning = f": {FAMILIES[family]}" if family in FAMILIES else ""
+            console.print(f"\n{family}{meaning}", style="bold")
+        for line in members:
+            console.print(line, no_wrap=True, overflow="ellipsis")
 
 
 def _encoding(item: dict[str, Any]) -> dict[str, str]:
@@ -59,23 +79,31 @@ def _encoding(item: dict[str, Any]) -> dict[str, str]:
     paper = item["paper"]
     return {
         "encoding": item["name"],
-        "family": item["family"],
-        "past range": item["past"],
+        "beyond": item["past"],
         "shift inv.": "yes" if item["shift_invariant"] else "no",
         "trained": "yes" if item["trained"] else "no",
-        "reads": reads + (", causal" if item["causal_only"] else ""),
+        "for": ("causal " if item["causal_only"] else "") + reads,
         "paper": "" if paper is None else f"{paper['authors'][0].split()[-1]} {paper['year']}",
     }
 
 
+def _tasks(found: list[dict[str, Any]]) -> None:
+    """Each with an example below."""
+    header, *lines = _lines([_task(item) for item in found])
+    console = _console()
+    console.print(header, style="bold", no_wrap=True, overflow="ellipsis")
+    for item, line in zip(found, lines, strict=True):
+        console.print(line, no_wrap=True, overflow="ellipsis")
+        for part in item["example"].splitlines():
+            console.print(f"    {part}", style="dim", no_wrap=True, overflow="ellipsis")
+
+
 def _task(item: dict[str, Any]) -> dict[str, str]:
-    lengths = item["train_lengths"]
     return {
         "task": item["name"],
         "family": item["family"],
         "form": item["form"],
         "metric": item["metric"],
-        "trained at": "-".join(str(n) for n in sorted(set(lengths))),
-        "tested at": " ".join(str(n) for n in item["evaluation_lengths"]),
-        "example": item["example"],
+        "trained at": "-".join(str(n) for n in sorted(set(item["train_lengths"]))),
+        "tested to": str(max(item["evaluation_lengths"])),
     }

@@ -1,6 +1,7 @@
 """`ordinate show`: one thing explained."""
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -8,9 +9,9 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ordinate.core.encoding import Encoding
+    from ordinate.cli.picture import Picture
 
-HEIGHT, DISTANCES = 8, 64
+HEIGHT = 8  # lines of a curve
 
 
 def run(
@@ -26,27 +27,33 @@ def run(
     known = (*encodings.names(), *tasks.names())
     if name not in known:
         raise InputError(f"unknown encoding or task {name!r}: {nearest(name, known)}")
-    item = encodings.describe(name) if name in encodings.names() else tasks.describe(name)
+    try:
+        item = encodings.describe(name) if name in encodings.names() else tasks.describe(name)
+    except InputError:
+        raise
+    except Exception as error:  # a plug-in that is not right yet
+        raise InputError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
     if as_json:
         print(json.dumps(item, indent=1))
         return
-    console = Console(highlight=False, width=min(Console().width, 110))
-    console.print(f"[bold]{name}[/bold]  ({item['family']})\n")
-    console.print(item["words"] + "\n", markup=False)
+    console = Console(highlight=False, markup=False, width=min(Console().width, 110))
+    _line(console, name, f"({item['family']})\n")
+    console.print(item["words"] + "\n")
     if name in encodings.names():
         _encoding(console, item)
         _parameters(console, item["parameters"])
-        _plot(console, encodings.example(name))
+        _pictures(console, name)
         if item["paper"] is not None:
-            console.print(item["paper"]["bibtex"], markup=False, soft_wrap=True)
+            console.print(item["paper"]["bibtex"], soft_wrap=True)
     else:
         _task(console, item)
         _parameters(console, item["parameters"])
 
 
 def _line(console: "Console", title: str, text: str) -> None:
-    console.print(f"[bold]{title}[/bold]", end="   ")
-    console.print(text, markup=False)
+    from rich.text import Text
+
+    console.print(Text.assemble((title, "bold"), "   ", text))
 
 
 def _encoding(console: "Console", item: dict[str, Any]) -> None:
@@ -80,54 +87,59 @@ def _parameters(console: "Console", parameters: list[dict[str, Any]]) -> None:
     if not parameters:
         console.print("No parameters.\n")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")  # help comes from plug-ins too: no markup in it
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("parameter", "default", "what", "kind"):
         table.add_column(column, overflow="fold")
     for item in parameters:
         default = json.dumps(item["default"]).strip('"').replace("null", "none").removesuffix(".0")
-        table.add_row(item["name"], default, Text(item["help"]), Text(item["kind"]))
+        table.add_row(*(Text(cell) for cell in (item["name"], default, item["help"], item["kind"])))
     console.print(table, "")
 
 
-def _plot(console: "Console", encoding: "Encoding") -> None:
-    """How strongly a query favours a key of equal content, by distance."""
-    lines = _profiles(encoding)
-    blocks = " ▁▂▃▄▅▆▇█" if console.encoding.lower().startswith("utf") else " ...::::#"
-    for title, values in lines:
-        low, high = min(values), max(values)
-        if high - low < 1e-9:
-            continue
-        console.print(f"{title}  (left: the token itself, right: {DISTANCES - 1} back)")
-        levels = [(value - low) / (high - low) * (HEIGHT * 8 - 1) + 1 for value in values]
-        for row in reversed(range(HEIGHT)):
-            cells = (blocks[max(0, min(8, int(level - row * 8)))] for level in levels)
-            edge = f"{high:9.3g} " if row == HEIGHT - 1 else f"{low:9.3g} " if row == 0 else " " * 10
-            console.print(edge + "".join(cells), style="cyan", no_wrap=True)
+def _pictures(console: "Console", name: str) -> None:
+    from ordinate.cli.picture import pictures
+
+    try:
+        sentence, found = pictures(name)
+    except Exception as error:  # somebody's plug-in, whose hooks are not right yet
+        sentence, found = f"No picture: {type(error).__name__}: {error}", []
+    if sentence:
+        console.print(sentence + "\n")
+    for picture in found:
+        draw = _curve if picture.kind == "curve" else _shades
+        console.print(picture.title)
+        for line in draw(picture, console.encoding.lower().startswith("utf")):
+            console.print(line, style="cyan", no_wrap=True)
         console.print()
-    if not lines:
-        console.print("No plot: untrained, it treats all distances alike, or it depends on content.\n")
 
 
-def _profiles(encoding: "Encoding") -> list[tuple[str, list[float]]]:
-    import torch
+def _curve(picture: "Picture", blocks: bool) -> list[str]:
+    """One number per column; the numbers at the edge are the highest and the lowest."""
+    (values,) = picture.rows
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = min(finite), max(finite)
+    marks = " ▁▂▃▄▅▆▇█" if blocks else " ...::::#"
+    levels = [(value - low) / (high - low) * (HEIGHT * 8 - 1) + 1 if math.isfinite(value) else 0.0 for value in values]
+    lines = []
+    for row in reversed(range(HEIGHT)):
+        edge = f"{high:9.3g} " if row == HEIGHT - 1 else f"{low:9.3g} " if row == 0 else " " * 10
+        lines.append(edge + "".join(marks[max(0, min(8, int(level - row * 8)))] for level in levels))
+    return [*lines, " " * 10 + f"0 back{len(values) - 1:>{len(values) - 11}} back"]
 
-    from ordinate import Pair, Place
 
-    axes, width = encoding.shape.axes, encoding.shape.head_dim
-    step = torch.arange(DISTANCES)[None, :, None]
-    rows = torch.cat((step, *[torch.zeros_like(step)] * (axes - 1)), dim=-1)
-    place = Place(rows, torch.zeros(1, DISTANCES, dtype=torch.long), first=0 if axes == 1 else None)
-    last, found = DISTANCES - 1, []
-    with torch.no_grad():
-        added = encoding.embed(torch.zeros(1, DISTANCES, encoding.shape.dim), place)[0]
-        if added.abs().sum() > 0:
-            similarity = torch.cosine_similarity(added, added[last:], dim=-1).flip(0)
-            found.append(("Similarity of the added vectors", similarity.tolist()))
-        ones, state = torch.ones(1, encoding.shape.heads, DISTANCES, width), encoding.prepare(place)
-        q, k = encoding.rotate(ones, state, "q"), encoding.rotate(ones, state, "k")
-        if not torch.equal(q, ones):
-            found.append(("Score of equal channels", (q[0, 0, last] @ k[0, 0].T / width).flip(0).tolist()))
-        bias = encoding.bias(Pair.of(place)) if axes == 1 else None
-        if bias is not None:
-            found += [(f"Bias of head {h + 1}", bias[0, h, last].flip(0).tolist()) for h in (0, bias.shape[1] - 1)]
-    return [(title, values) for title, values in found if max(values) - min(values) > 1e-6]
+def _shades(picture: "Picture", blocks: bool) -> list[str]:
+    """The higher a number the darker; a dot where there is nothing."""
+    finite = [value for row in picture.rows for value in row if math.isfinite(value)]
+    low, high = min(finite), max(finite)
+    marks, nothing = (" ░▒▓█", "·") if blocks else (" .:*#", "-")
+    wide = 2 if picture.kind == "map" else 1  # a letter is twice as high as it is wide
+    lines = []
+    for number, row in enumerate(picture.rows):
+        cells = []
+        for value in row:
+            share = (value - low) / (high - low) if math.isfinite(value) else -1.0
+            cells.append((marks[min(int(share * len(marks)), len(marks) - 1)] if share >= 0 else nothing) * wide)
+        if picture.kind == "map" and number == len(picture.rows) // 2:
+            cells[len(row) // 2] = "()"
+        lines.append(" " * 10 + "".join(cells))
+    return [*lines, " " * 10 + f"{marks[0]!r} {low:.3g} to {marks[-1]!r} {high:.3g}"]

@@ -1,11 +1,12 @@
-"""Several encodings as one: embeddings chain, rotations chain, biases add, at most one reads content."""
+"""Several encodings as one: embeddings, rotations and scores chain, biases add, at most one matches and one mixes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Prepared, Side
+from ordinate.core.encoding import Encoding, Features, Prepared, Side
 from ordinate.core.errors import InputError
 from ordinate.core.place import Pair, Place
 
@@ -17,10 +18,6 @@ class Combined(Encoding):
     formula = ""
 
     def __init__(self, members: Sequence[Encoding]) -> None:
-        content = [m for m in members if m.content]
-        if len(content) > 1:
-            names = " and ".join(type(m).__name__ for m in content)
-            raise InputError(f"{names} both change scores by content: combine at most one such encoding")
         super().__init__(
             members[0].shape,
             shift_invariant=all(m.shift_invariant for m in members),
@@ -29,11 +26,15 @@ class Combined(Encoding):
             sided=any(m.sided for m in members),
             axes=(members[0].shape.axes,),
             limit=min(m.limit for m in members),
+            reads=tuple(dict.fromkeys(what for m in members for what in m.reads)),
+            real=all(m.real for m in members),
+            feature_width=sum(m.feature_width for m in members),
             past=max((m.past for m in members), key=["computes", "extends", "clips", "untrained", "refuses"].index),
         )
         self.members = nn.ModuleList(members)
         self.ordered = tuple(members)
-        self.content = bool(content)
+        self.matching, self.mixing = (_only(members, hook) for hook in ("match", "mix"))
+        self.content = any(m.content for m in members)
         self.biasless = all(m.biasless for m in members)
 
     def parts(self) -> tuple[Encoding, ...]:
@@ -45,14 +46,20 @@ class Combined(Encoding):
         return x
 
     def prepare(self, place: Place) -> Prepared:
-        states = []
-        for part in self.parts():
-            states.append(part.prepare(place.relabelled(part.relabel(place.positions))))
-        return states
+        return [part.prepare(place.relabelled(part.relabel(place.positions))) for part in self.parts()]
 
-    def rotate(self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side) -> Float[Tensor, "b h n e"]:
-        for part, own in zip(self.parts(), state, strict=True):
-            x = part.rotate(x, own, side)
+    def features(self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m w"] | None) -> Features:
+        found = []
+        for part, earlier in zip(self.parts(), self._split(before), strict=True):
+            if part.feature_width:
+                found.append(part.features(x, place.relabelled(part.relabel(place.positions)), earlier))
+        return torch.cat(found, dim=-1)
+
+    def rotate(
+        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
+    ) -> Float[Tensor, "b h n e2"]:
+        for part, own, read in zip(self.parts(), state, self._split(features), strict=True):
+            x = part.rotate(x, own, side, read)
         return x
 
     def gap_only(self) -> bool:
@@ -63,34 +70,62 @@ class Combined(Encoding):
         return True
 
     def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
-        total = None
-        for part in self.parts():
-            term = part.gap_bias(gaps)
-            total = term if total is None else total if term is None else total + term
-        return total
+        return _sum(part.gap_bias(gaps) for part in self.parts())
 
     def bias(self, pair: Pair) -> Float[Tensor, "#b #h q k"] | None:
-        total = None
-        for part in self.parts():
-            term = part.bias(part.placed(pair))
-            total = term if total is None else total if term is None else total + term
-        return total
+        return _sum(part.bias(part.placed(pair)) for part in self.parts())
+
+    def match(
+        self,
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Float[Tensor, "b k w"] | None = None,
+    ) -> Float[Tensor, "b h q k"]:
+        for part, read in zip(self.parts(), self._split(features), strict=True):
+            if part is self.matching:
+                return part.match(q, k, part.placed(pair), read)
+        return super().match(q, k, pair)
 
     def score(
-        self, scores: Float[Tensor, "b h q k"], q: Float[Tensor, "b h q e"], k: Float[Tensor, "b h k e"], pair: Pair
+        self,
+        scores: Float[Tensor, "b h q k"],
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h q k"]:
-        for part in self.parts():
-            if part.content:
-                return part.score(scores, q, k, part.placed(pair))
+        for part, read in zip(self.parts(), self._split(features), strict=True):
+            if type(part).score is not Encoding.score:
+                scores = part.score(scores, q, k, part.placed(pair), read)
         return scores
 
     def mix(
         self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], pair: Pair
     ) -> Float[Tensor, "b h q e"]:
-        for part in self.parts():
-            if part.content:
-                return part.mix(weights, v, part.placed(pair))
-        return weights @ v
+        return weights @ v if self.mixing is None else self.mixing.mix(weights, v, self.mixing.placed(pair))
+
+    def _split(self, features: Tensor | None) -> Sequence[Tensor | None]:
+        """Each member's own features."""
+        if features is None:
+            return [None] * len(self.parts())
+        return torch.split(features, [part.feature_width for part in self.parts()], dim=-1)
+
+
+def _only(members: Sequence[Encoding], hook: str) -> Encoding | None:
+    """The member that has this hook of its own."""
+    found = [m for m in members if getattr(type(m), hook) is not getattr(Encoding, hook)]
+    if len(found) > 1:
+        names, does = " and ".join(m.name for m in found), {"match": "score queries", "mix": "gather values"}[hook]
+        raise InputError(f"{names} both {does} in a way of their own: combine at most one such encoding")
+    return found[0] if found else None
+
+
+def _sum(terms: Iterator[Tensor | None]) -> Tensor | None:
+    total = None
+    for term in terms:
+        total = term if total is None else total if term is None else total + term
+    return total
 
 
 def combine(*members: Encoding) -> Encoding:

@@ -64,8 +64,25 @@ def _value(declared: Any, key: str, value: Any) -> Any:
 
 
 def to_dict(config: Any) -> dict[str, Any]:
-    """A configuration as plain data, ready for JSON."""
-    return dataclasses.asdict(config)
+    """A configuration as plain data, ready for JSON.
+
+    A field that came later (`metadata={"later": True}`) is left out at its default: what was written and hashed without
+    it keeps its content and its name.
+    """
+    found = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if not (field.metadata.get("later") and value == field.default):
+            found[field.name] = _plain(value)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return to_dict(value)
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(item) for item in value)
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def canonical(config: Any) -> str:

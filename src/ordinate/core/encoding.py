@@ -11,12 +11,22 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.errors import InputError
+from ordinate.core.errors import AxesError, CausalError, InputError
 from ordinate.core.place import LARGEST_POSITION, Pair, Place
 
 Prepared = Any  # whatever `prepare` hands to `rotate`: angles, tables, or nothing
 Side = Literal["q", "k"]
 Past = Literal["computes", "extends", "clips", "untrained", "refuses"]
+Reads = Literal["segments", "tokens", "neighbours", "relation"]
+Features = Float[Tensor, "b _ w"]  # of some tokens: those of a pass, or those before it
+
+FAMILIES = {
+    "none": "nothing at all",
+    "added": "a vector is added to each token embedding",
+    "rotation": "queries and keys are turned or scaled by position",
+    "bias": "a number is added to each score, by position alone",
+    "content": "scores or values change by position and content together",
+}
 
 PAST_MEANS = {
     "computes": "a formula holds at any position",
@@ -96,10 +106,11 @@ class Encoding(nn.Module):
     first paragraph is shown to users.
     """
 
-    family: ClassVar[str] = "other"  # added | rotation | bias | content | none
+    family: ClassVar[str] = "other"  # one of FAMILIES
     usual: ClassVar[bool] = False  # one of those that a comparison takes when none are named
     formula: ClassVar[str] = ""  # LaTeX
     paper: ClassVar[Paper | None] = None
+    parameters_given: dict[str, Any]  # to `encodings.create`, checked
 
     def __init__(
         self,
@@ -113,6 +124,9 @@ class Encoding(nn.Module):
         sided: bool = True,
         axes: tuple[int, ...] = (1,),
         limit: int = LARGEST_POSITION,
+        reads: tuple[Reads, ...] = (),
+        real: bool = False,
+        feature_width: int = 0,
         exempt: dict[str, str] | None = None,
     ) -> None:
         """Declared by each instance, because parameters decide it.
@@ -120,16 +134,18 @@ class Encoding(nn.Module):
         past: what happens beyond the trained length. shift_invariant: adding one number to all positions changes
         nothing. per_layer: each layer has parameters of its own. cacheable: a rotated key stays right in a cache.
         sided: `rotate` treats queries and keys differently; if not, both are turned in one call. axes: how many
-        position axes it can read. limit: the first position it cannot take. exempt: contract tests that it cannot
-        pass, each with the reason.
+        position axes it can read. limit: the first position it cannot take. reads: what it must be told beside
+        positions (`neighbours`: `embed` looks at other tokens, so a cached step gives it all of them). real: positions
+        may be fractions and negative. feature_width: how many numbers per token `features` gives. exempt: contract
+        tests that it cannot pass, each with the reason.
         """
         super().__init__()
         self.name = name = type(self).__module__.rpartition(".")[2]
         if shape.axes not in axes:
             can = " or ".join(map(str, axes))
-            raise InputError(f"{name} reads positions with {can} axes, but the model's have {shape.axes}")
+            raise AxesError(f"{name} reads positions with {can} axes, but the model's have {shape.axes}")
         if causal_only and not shape.causal:
-            raise InputError(f"{name} is defined for causal attention alone: use it with causal=True")
+            raise CausalError(f"{name} is defined for causal attention alone: use it with causal=True")
         self.shape = shape
         self.past: Past = past
         self.causal_only = causal_only
@@ -139,11 +155,33 @@ class Encoding(nn.Module):
         self.cacheable = cacheable
         self.sided = sided
         self.limit = limit
+        self.reads = reads
+        self.real = real
+        self.feature_width = feature_width
         self.exempt = exempt or {}
-        self.content = type(self).score is not Encoding.score or type(self).mix is not Encoding.mix
+        self.content = any(
+            getattr(type(self), hook) is not getattr(Encoding, hook) for hook in ("match", "score", "mix")
+        )
         self.biasless = type(self).bias is Encoding.bias and type(self).gap_bias is Encoding.gap_bias
+        if (feature_width > 0) != (type(self).features is not Encoding.features) and self.family != "combined":
+            raise InputError(f"{name} has feature_width {feature_width}, which belongs to a features hook: give both")
         if per_layer and type(self).embed is not Encoding.embed:
             raise InputError(f"{name} changes embeddings, which happens once: it cannot have parameters per layer")
+
+    def check_range(self, place: Place, more: int = 0) -> None:
+        """Refuse positions that the encoding cannot take; `more` stand after the last. Compiled code cannot look."""
+        if place.first is not None:
+            largest: float = place.first + place.length - 1
+        elif place.positions.is_meta or torch.compiler.is_compiling():
+            return
+        else:
+            largest = place.positions.max().item()
+        if largest + more >= self.limit:
+            why = " (one more than the last token, for the read-out)" if more else ""
+            raise InputError(
+                f"position {largest + more:g}{why} is out of range: {self.name} {self.past} from position"
+                f" {self.limit} on (trained length {self.shape.length})"
+            )
 
     def reset(self, generator: torch.Generator) -> None:
         """Fill the parameters with their starting values, drawing from this generator alone."""
@@ -162,8 +200,16 @@ class Encoding(nn.Module):
         """What `rotate` needs and depends on positions alone; once per forward, shared by layers."""
         return None
 
-    def rotate(self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side) -> Float[Tensor, "b h n e"]:
-        """Turn or scale queries ("q") or keys ("k"), after QK-norm."""
+    def features(self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m w"] | None) -> Features:
+        """Numbers for every token from what enters the layer's attention; once per layer, cached beside keys and
+        values. `before` holds those of the tokens that a cache has seen earlier. `rotate`, `match` and `score` get
+        them back."""
+        raise NotImplementedError
+
+    def rotate(
+        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
+    ) -> Float[Tensor, "b h n e2"]:
+        """Turn or scale queries ("q") or keys ("k"), after QK-norm. The features are those of the tokens in x."""
         return x
 
     def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
@@ -176,10 +222,6 @@ class Encoding(nn.Module):
     def gap_only(self) -> bool:
         """Whether `gap_bias` is the whole positional score term."""
         return type(self).bias is Encoding.bias
-
-    def constant_from(self) -> int | None:
-        """The gap from which on a causal `gap_bias` is one constant, if there is one. It saves a gradient much work."""
-        return None
 
     def bias(self, pair: Pair) -> Float[Tensor, "#b #h q k"] | None:
         """A score term that depends on positions alone, or None."""
@@ -194,10 +236,25 @@ class Encoding(nn.Module):
         assert flat is not None
         return flat.view(-1, *gap.shape).transpose(0, 1)
 
-    def score(
-        self, scores: Float[Tensor, "b h q k"], q: Float[Tensor, "b h q e"], k: Float[Tensor, "b h k e"], pair: Pair
+    def match(
+        self,
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h q k"]:
-        """Change scaled, unmasked scores by content."""
+        """Scaled, unmasked scores of queries against keys, both as `rotate` left them."""
+        return torch.matmul(q * q.shape[-1] ** -0.5, k.transpose(2, 3))
+
+    def score(
+        self,
+        scores: Float[Tensor, "b h q k"],
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Float[Tensor, "b k w"] | None = None,
+    ) -> Float[Tensor, "b h q k"]:
+        """Change scaled, unmasked scores by content. The features are those of all keys, queries among them."""
         return scores
 
     def mix(

@@ -1,4 +1,4 @@
-"""The one exception that means "the caller asked for something that cannot be done"."""
+"""The exception that means "the caller asked for something that cannot be done"; two kinds of it can be caught."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -6,6 +6,14 @@ from difflib import get_close_matches
 
 class InputError(ValueError):
     """Bad input, in one sentence: what was asked, what was found, what to do. The program then exits with 2."""
+
+
+class AxesError(InputError):
+    """An encoding was given positions with more or fewer axes than it reads."""
+
+
+class CausalError(InputError):
+    """An encoding that is defined for causal attention alone was asked to look both ways."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

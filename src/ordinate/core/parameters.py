@@ -88,6 +88,10 @@ def parameters(cls: type) -> dict[str, Parameter]:
     for name, item in inspect.signature(make).parameters.items():
         if item.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
+        if name not in hints:
+            raise InputError(
+                f"parameter {name} of {cls.__name__} has no type: write {name}: Annotated[float, Param(...)]"
+            )
         declared, param = hints[name], Param("")
         if get_origin(declared) is Annotated:
             declared, param = get_args(declared)[:2]

@@ -13,7 +13,7 @@ LARGEST_POSITION = 2**24  # float32 holds every whole number below this; past it
 
 @dataclass(frozen=True)
 class Place:
-    """Positions, and optionally segments and documents, of the tokens of a batch. A shared row has b = 1.
+    """Positions, and whatever else is known of the tokens of a batch. A shared row has b = 1.
 
     `first` promises that the positions are shared by the batch, lie on one axis, begin there and rise by exactly one:
     a bias by distance is then the same along every diagonal.
@@ -23,6 +23,8 @@ class Place:
     segments: Int[Tensor, "#b n"] | None = None
     documents: Int[Tensor, "#b n"] | None = None
     first: int | None = None
+    tokens: Int[Tensor, "#b n"] | None = None  # their ids; -1 for a token that has none
+    keep: Bool[Tensor, "#b n"] | None = None  # False marks padding, which nobody sees
 
     def __post_init__(self) -> None:
         if self.positions.dim() != 3:
@@ -45,16 +47,26 @@ class Place:
     def rows(self, start: int, stop: int) -> "Place":
         """The tokens `start` to `stop` alone."""
         part = slice(start, stop)
-        return Place(
-            self.positions[:, part],
-            None if self.segments is None else self.segments[:, part],
-            None if self.documents is None else self.documents[:, part],
-            None if self.first is None else self.first + start,
-        )
+        rest = (self.segments, self.documents, self.tokens, self.keep)
+        segments, documents, tokens, keep = (row if row is None else row[:, part] for row in rest)
+        first = None if self.first is None else self.first + start
+        return Place(self.positions[:, part], segments, documents, first, tokens, keep)
 
     def relabelled(self, positions: Num[Tensor, "#b n axes"]) -> "Place":
         """The same tokens under other positions."""
         return self if positions is self.positions else replace(self, positions=positions, first=None)
+
+    def follows(self, back: int) -> Bool[Tensor, "#b n"] | None:
+        """Whether the token `back` places before each is one of its own: real, and of the same document. None: all
+        that exist. What looks at neighbours must ask, or packed documents and padding would leak."""
+        real = self.keep
+        if real is not None:
+            real = torch.nn.functional.pad(real, (back, 0))[:, : self.length]
+        if self.documents is None or back == 0:
+            return real
+        before = torch.nn.functional.pad(self.documents, (back, 0), value=-1)[:, : self.length]
+        same = before == self.documents
+        return same if real is None else same & real
 
 
 @dataclass(frozen=True)
@@ -64,9 +76,9 @@ class Pair:
     q: Place
     k: Place
     causal: bool = True
-    keep: Bool[Tensor, "#b k"] | None = None  # False marks padding, which nobody sees
     separate: bool = False  # documents do not see each other
     start: int = -1
+    relation: Int[Tensor, "#b q k"] | None = None  # how each query stands to each key, where positions cannot say it
 
     def __post_init__(self) -> None:
         if self.start < 0:
@@ -80,6 +92,11 @@ class Pair:
     def of(place: Place, *, causal: bool = True) -> "Pair":
         """A sequence against itself."""
         return Pair(place, place, causal=causal)
+
+    @property
+    def keep(self) -> Bool[Tensor, "#b k"] | None:
+        """False for keys that are padding."""
+        return self.k.keep
 
     @property
     def consecutive(self) -> bool:
@@ -123,16 +140,25 @@ class Pair:
     def rows(self, start: int, stop: int) -> "Pair":
         """The queries `start` to `stop` against the keys that any of them can see."""
         end = self.start + stop if self.causal else self.k.length
-        keep = None if self.keep is None else self.keep[:, :end]
-        return Pair(self.q.rows(start, stop), self.k.rows(0, end), self.causal, keep, self.separate, self.start + start)
+        relation = None if self.relation is None else self.relation[:, start:stop, :end]
+        return Pair(
+            self.q.rows(start, stop), self.k.rows(0, end), self.causal, self.separate, self.start + start, relation
+        )
+
+    def queries(self, features: Float[Tensor, "b k w"]) -> Float[Tensor, "b q w"]:
+        """The features of the queries, among those of all keys."""
+        return features[:, self.start : self.start + self.q.length]
 
 
 def check_positions(
-    positions: Tensor, *, batch: int, length: int, axes: int, values: bool = True
+    positions: Tensor, *, batch: int, length: int, axes: int, values: bool = True, whole: str = ""
 ) -> Num[Tensor, "#b n axes"]:
-    """Positions as given by a caller, checked and brought to [#b, n, axes]; `values` says whether they can be read."""
+    """Positions as given by a caller, checked and brought to [#b, n, axes]; `values` says whether they can be read.
+
+    `whole` names an encoding that reads whole numbers from 0 on alone; without one, they may be real and negative.
+    """
     if not isinstance(positions, Tensor):
-        raise InputError(f"positions must be a tensor of whole numbers, got {type(positions).__name__}")
+        raise InputError(f"positions must be a tensor of numbers, got {type(positions).__name__}")
     given = tuple(positions.shape)
     if axes == 1 and positions.dim() == 1:
         positions = positions.view(1, -1, 1)
@@ -149,18 +175,23 @@ def check_positions(
         raise InputError(
             f"positions have {positions.shape[2]} axes, but the model reads {axes}: set axes in its configuration"
         )
-    if positions.is_floating_point():
-        problem = "NaN" if values and positions.isnan().any() else f"{positions.dtype} values"
-        raise InputError(f"positions must be whole numbers (int64), got {problem}: pass positions.long()")
-    if positions.dtype not in (torch.int64, torch.int32, torch.int16):
-        raise InputError(f"positions must be whole numbers (int64), got {positions.dtype}")
+    if positions.dtype == torch.bool or positions.is_complex():
+        raise InputError(f"positions must be numbers, got {positions.dtype}")
+    real = positions.is_floating_point()
+    if real and values and not positions.isfinite().all():
+        raise InputError("positions must be finite, found NaN or infinity")
+    if real and whole:
+        raise InputError(f"{whole} reads whole positions (int64), got {positions.dtype}: pass positions.long()")
+    # float64 stays; what is narrower than float32 cannot hold a thousand positions
+    positions = positions if positions.dtype == torch.float64 else positions.float() if real else positions.long()
     if not values:
-        return positions.long()
-    smallest, largest = (int(v) for v in positions.aminmax())
-    if smallest < 0:
-        raise InputError(f"positions must not be negative, found {smallest}")
-    if largest >= LARGEST_POSITION:
+        return positions
+    smallest, largest = (v.item() for v in positions.aminmax())
+    if smallest < 0 and whole:
+        raise InputError(f"{whole} reads positions from 0 on, found {smallest:g}")
+    if max(-smallest, largest) >= LARGEST_POSITION:
         raise InputError(
-            f"positions must stay below 2**24 = {LARGEST_POSITION}, where float32 angles end, found {largest}"
+            f"positions must stay below 2**24 = {LARGEST_POSITION}, where float32 angles end, found"
+            f" {largest if largest >= LARGEST_POSITION else smallest:.0f}"
         )
-    return positions.long()
+    return positions

@@ -7,6 +7,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from ordinate.core.errors import InputError
+from ordinate.core.precision import wide
 
 Convention = Literal["halves", "interleaved"]
 Angles = tuple[Float[Tensor, "#b #h n w"], Float[Tensor, "#b #h n w"]]
@@ -30,12 +31,18 @@ def frequencies(width: int, base: float | Tensor, device: torch.device | None = 
 
 def angles(theta: Float[Tensor, "*b pairs"], positions: Num[Tensor, "rows n"]) -> Float[Tensor, "rows n pairs"]:
     """Angle of every pair at every position."""
-    return positions.unsqueeze(-1).float() * theta
+    return wide(positions.unsqueeze(-1)) * theta
 
 
 def spread(angle: Float[Tensor, "... n pairs"], convention: Convention, scale: float | Tensor = 1.0) -> Angles:
     """Cosine and signed sine for every channel, laid out so that `turn` is x * cos + partner(x) * sin."""
-    cos, sin = angle.cos() * scale, angle.sin() * scale
+    return lay_out(angle.cos() * scale, angle.sin() * scale, convention)
+
+
+def lay_out(
+    cos: Float[Tensor, "*shape n pairs"], sin: Float[Tensor, "*shape n pairs"], convention: Convention
+) -> Angles:
+    """A cosine and a sine per pair, for every channel."""
     if convention == "halves":
         return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
     return cos.repeat_interleave(2, dim=-1), torch.stack((-sin, sin), dim=-1).flatten(-2)
@@ -52,6 +59,24 @@ def turn(x: Float[Tensor, "b h n e"], state: Angles, convention: Convention) -> 
         turned = _Turn.apply(head, cos, sin, convention)  # type: ignore[no-untyped-call]
     turned = turned.to(x.dtype)
     return turned if rest is None else torch.cat((turned, rest), dim=-1)
+
+
+def turn_at(
+    x: Float[Tensor, "b h n e"],
+    positions: Num[Tensor, "#b n"],
+    theta: Float[Tensor, " pairs"],
+    convention: Convention,
+) -> Float[Tensor, "b h n e"]:
+    """Turn x as RoPE would if its tokens stood at these positions."""
+    return turn(x, spread(angles(theta, positions).unsqueeze(1), convention), convention)
+
+
+def check_heads(owner: str, x: Float[Tensor, "b h n e"], heads: int) -> None:
+    """Refuse grouped keys where every head turns its own way."""
+    if x.shape[1] != heads:
+        raise InputError(
+            f"{owner} turns every head its own way, but {x.shape[1]} heads share {heads} ways: set kv_heads to heads"
+        )
 
 
 def _partner(x: Tensor, convention: Convention) -> Tensor:

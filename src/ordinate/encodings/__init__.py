@@ -2,12 +2,13 @@
 
 import inspect
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from ordinate.core.choice import parse_choice
 from ordinate.core.encoding import Encoding, Shape
-from ordinate.core.errors import InputError
+from ordinate.core.errors import AxesError
 from ordinate.core.registry import Registry
 from ordinate.core.seeds import generator
 
@@ -20,15 +21,8 @@ def names() -> list[str]:
 
 
 def usual(axes: int = 1) -> list[str]:
-    """Those that a comparison takes when none are named; on a grid, those made for it, and the usual that read it."""
-    if axes == 1:
-        return [name for name in names() if registry.get(name).usual]
-    known = {name: example(name) for name in names()}
-    return [
-        name
-        for name, encoding in known.items()
-        if axes in encoding.axes and (1 not in encoding.axes or registry.get(name).usual)
-    ]
+    """Those that a comparison takes when none are named: the usual ones that read so many position axes."""
+    return [name for name in names() if registry.get(name).usual and axes in example(name).axes]
 
 
 def create(
@@ -51,7 +45,9 @@ def create(
     matched to it. Without it, the values are those of the encoding's definition.
     """
     shape = Shape(dim, heads, length, layers, causal, axes, head_dim, token_size)
-    encoding = registry.get(name)(shape, **registry.checked(name, parameters))
+    checked = registry.checked(name, parameters)
+    encoding = registry.get(name)(shape, **checked)
+    encoding.parameters_given = checked
     if not any(p.is_meta for p in encoding.parameters()):
         encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))
     return encoding
@@ -63,14 +59,11 @@ def canonical(text: str) -> str:
 
 
 def example(name: str, **parameters: Any) -> Encoding:
-    """A small instance, to look at: on text if the encoding reads text, otherwise on a grid."""
+    """A small instance, to look at: on text if the encoding reads text, otherwise on a grid or in a volume."""
     for axes in (1, 2):
-        try:
+        with suppress(AxesError):
             return create(name, dim=64, heads=4, length=64, axes=axes, **parameters)
-        except InputError as error:
-            if axes == 2 or "axes" not in str(error):
-                raise
-    raise AssertionError
+    return create(name, dim=64, heads=4, length=64, axes=3, **parameters)
 
 
 def describe(name: str) -> dict[str, Any]:

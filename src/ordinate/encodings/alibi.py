@@ -1,6 +1,5 @@
 """A penalty that grows linearly with distance."""
 
-import math
 from typing import Annotated, Literal
 
 import torch
@@ -10,6 +9,8 @@ from torch import Tensor
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
+from ordinate.core.precision import wide
+from ordinate.core.slopes import slopes
 
 
 class Alibi(Encoding):
@@ -40,18 +41,11 @@ class Alibi(Encoding):
             raise InputError("alibi with sides=asymmetric is for bidirectional models: a causal one never looks right")
         if ratio != 2.0 and sides != "asymmetric":
             raise InputError(f"alibi has ratio {ratio:g}, which only sides=asymmetric reads")
-        super().__init__(shape, shift_invariant=True)
+        super().__init__(shape, shift_invariant=True, real=True)
         self.slopes = slopes(shape.heads, max_bias)
         self.right = ratio if sides == "asymmetric" else 1.0
 
     def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
-        distance = torch.where(gaps < 0, -self.right * gaps, gaps).float()
-        return -torch.tensor(self.slopes, device=gaps.device)[:, None] * distance
-
-
-def slopes(heads: int, max_bias: float = 8.0) -> list[float]:
-    """Slopes as the official code has them: a geometric series for powers of two; otherwise that of the next lower
-    power, then every other slope of the next higher one."""
-    lower = 2 ** int(math.log2(heads))
-    series = [2 ** (-max_bias * h / lower) for h in range(1, lower + 1)]
-    return series if lower == heads else series + slopes(2 * lower, max_bias)[0::2][: heads - lower]
+        steps = wide(gaps)
+        distance = torch.where(steps < 0, -self.right * steps, steps)
+        return -torch.tensor(self.slopes, dtype=torch.float32, device=gaps.device)[:, None] * distance

@@ -1,5 +1,6 @@
 """Positions counted by content."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import torch
@@ -7,10 +8,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.place import Pair
+from ordinate.core.precision import wide
+
+ROWS = 64  # queries at a time
 
 
 class Cope(Encoding):
@@ -41,42 +45,63 @@ class Cope(Encoding):
         nn.init.zeros_(self.table)  # as in the paper: training starts without positions
 
     def score(
-        self, scores: Float[Tensor, "b h q k"], q: Float[Tensor, "b h q e"], k: Float[Tensor, "b h k e"], pair: Pair
+        self,
+        scores: Float[Tensor, "b h q k"],
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         by_position = q @ self.table.to(q.dtype)
         if pair.visible is None:
             raise InputError("cope counts back from each query: give it a causal pair")
-        counted: Tensor = _Count.apply(scores.float(), by_position.float(), pair.visible)  # type: ignore[no-untyped-call]
+        given = (wide(scores), wide(by_position), pair.visible, pair.start)
+        counted: Tensor = _Count.apply(*given)  # type: ignore[no-untyped-call]
         return counted.to(scores.dtype)
 
 
 class _Count(torch.autograd.Function):
-    """Adds the term above to the scores. Its own gradient keeps three tables of scores where autograd keeps a dozen."""
+    """Adds the term above to the scores, some rows of queries at a time, each with the keys before it alone: `start`
+    counts those of the first query. Its own gradient keeps four half tables of scores where autograd keeps a dozen
+    whole ones."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, by_position: Tensor, visible: Tensor) -> Tensor:
-        gate = torch.sigmoid(scores).mul_(visible)
-        count = gate.flip(-1).cumsum(dim=-1).flip(-1)  # the sum from j on; total minus the rest would cancel
-        count.clamp_(0, by_position.shape[-1] - 1)
-        below = count.floor()
-        share = count.sub_(below)
-        index = below.long()
-        low = by_position.gather(-1, index)
-        rise = by_position.gather(-1, index.add_(1).clamp_(max=by_position.shape[-1] - 1)).sub_(low)
-        # rise is 0 where the count is clipped, so nothing flows to the gates from there
-        ctx.save_for_backward(gate, below.to(torch.int16), share, rise)
-        ctx.positions = by_position.shape[-1]
-        return torch.addcmul(scores + low, share, rise)
+    def forward(ctx: Any, scores: Tensor, by_position: Tensor, visible: Tensor, start: int) -> Tensor:
+        rises = torch.nn.functional.pad(by_position.diff(dim=-1), (0, 1))
+        changed, saved, ctx.start = scores.clone(), [], start
+        for rows, part in _parts(scores, start):
+            gate = torch.sigmoid(scores[part]).mul_(visible[part])
+            share = gate.flip(-1).cumsum(dim=-1).flip(-1)  # the sum from j on; total minus the rest would cancel
+            share.clamp_(0, by_position.shape[-1] - 1)
+            index = share.long()
+            share.sub_(index)
+            rise = rises[rows].gather(-1, index)
+            changed[part].add_(by_position[rows].gather(-1, index)).addcmul_(share, rise)
+            # rise is 0 where the count is clipped, so nothing flows to the gates from there
+            saved += [gate, index.to(torch.int16), share, rise]
+        ctx.save_for_backward(by_position, *saved)
+        return changed
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
-        gate, below, share, rise = ctx.saved_tensors
-        to_gate = (grad * rise).cumsum(dim=-1)
-        to_scores = torch.addcmul(grad, to_gate, gate * (1 - gate))
-        upper = grad * share
-        by_position = grad.new_zeros(*grad.shape[:-1], ctx.positions)
-        index = below.long()
-        by_position.scatter_add_(-1, index, grad - upper)
-        by_position.scatter_add_(-1, index.add_(1).clamp_(max=ctx.positions - 1), upper)
-        return to_scores, by_position, None
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        by_position, *saved = ctx.saved_tensors
+        to_scores, to_low, to_rise = grad.clone(), torch.zeros_like(by_position), torch.zeros_like(by_position)
+        for number, (rows, part) in enumerate(_parts(grad, ctx.start)):
+            (gate, index, share, rise), given = saved[4 * number : 4 * number + 4], grad[part]
+            to_gate = (given * rise).cumsum(dim=-1)
+            to_scores[part].addcmul_(to_gate, gate * (1 - gate))
+            index = index.long()
+            to_low[rows].scatter_add_(-1, index, given)
+            to_rise[rows].scatter_add_(-1, index, given * share)
+        to_rise = to_rise[..., :-1]
+        to_low[..., :-1] -= to_rise
+        to_low[..., 1:] += to_rise
+        return to_scores, to_low, None, None
+
+
+def _parts(scores: Tensor, start: int) -> Iterator[tuple[Any, Any]]:
+    """Rows of queries, and with them the keys up to the last query."""
+    for first in range(0, scores.shape[2], ROWS):
+        rows = (slice(None), slice(None), slice(first, first + ROWS))
+        yield rows, (*rows, slice(start + first + ROWS))

@@ -1,14 +1,20 @@
 """A trained function of distance over query position."""
 
+from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, gap_line
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
+from ordinate.core.place import Pair, Place
+from ordinate.core.precision import wide
+
+_AT_ONCE = 2**19  # pairs of query and key whose hidden layers are held at a time
 
 
 class Fire(Encoding):
@@ -54,9 +60,40 @@ class Fire(Encoding):
             nn.init.uniform_(weight, -bound, bound, generator=generator)
 
     def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
-        gap = pair.gap().clamp(min=0).float()  # keys ahead are masked; the logarithm must not see them
-        longest = torch.maximum((self.multiplier.float() * self.threshold).abs(), pair.q.positions.float())
-        scale = self.c.float().abs()
-        ratio = torch.log1p(scale * gap) / (torch.log1p(scale * longest) + 1e-6)
-        hidden = torch.relu(nn.functional.linear(ratio.unsqueeze(-1), self.inner.float(), self.inner_bias.float()))
-        return nn.functional.linear(hidden, self.outer.float()).movedim(-1, 1)
+        near = self._near(pair)
+        far = pair.q.rows(near, pair.q.length)
+        if near == 0:
+            return self._far(far, pair.k)
+        line = self._values(gap_line(replace(pair, q=pair.q.rows(0, near))))
+        bias = line.unfold(-1, pair.k.length, 1).flip(1).unsqueeze(0)
+        return bias if near == pair.q.length else torch.cat((bias, self._far(far, pair.k)), dim=2)
+
+    def _near(self, pair: Pair) -> int:
+        """How many queries, from the first, surely stand no farther than L: they share one normaliser, so that their
+        biases depend on the gap alone and the network runs once for each gap. 0 where nobody can tell."""
+        if not pair.consecutive or pair.q.first is None or self.c.is_meta or torch.compiler.is_compiling():
+            return 0
+        length = int(abs(self.multiplier.item()) * self.threshold * (1 - 1e-6))
+        return max(0, min(pair.q.length, length + 1 - pair.q.first))
+
+    def _far(self, q: Place, k: Place) -> Float[Tensor, "#b h q k"]:
+        """Each query and key by itself. Many go in parts that are recomputed in the backward pass: a hidden layer for
+        every pair is large."""
+        parts = q.positions.split(max(1, _AT_ONCE // (len(q.positions) * k.length)), dim=1)
+        again = len(parts) > 1 and torch.is_grad_enabled() and not torch.compiler.is_compiling()
+        run = partial(checkpoint, self._values, use_reentrant=False) if again else self._values
+        found = [run(at - k.positions[:, None, :, 0], at) for at in parts]
+        return torch.cat(found, dim=2).transpose(0, 1)
+
+    def _values(
+        self, gaps: Num[Tensor, "*shape"], at: Num[Tensor, "#b q 1"] | None = None
+    ) -> Float[Tensor, " h *shape"]:
+        """The network at these gaps, for queries that stand here, or anywhere up to L."""
+        scale = wide(self.c).abs()
+        gaps = gaps.clamp(min=0).to(scale.dtype)  # keys ahead are masked; the logarithm must not see them
+        longest = (wide(self.multiplier) * self.threshold).abs()
+        if at is not None:
+            longest = torch.maximum(longest, at.to(scale.dtype))
+        ratio = torch.log1p(scale * gaps) / (torch.log1p(scale * longest) + 1e-6)
+        hidden = torch.relu(nn.functional.linear(ratio.unsqueeze(-1), wide(self.inner), wide(self.inner_bias)))
+        return nn.functional.linear(hidden, wide(self.outer)).movedim(-1, 0).contiguous()

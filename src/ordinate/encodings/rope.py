@@ -1,35 +1,26 @@
 """Rotary position embedding, with the ways to stretch it over longer contexts."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from jaxtyping import Float
 from torch import Tensor
 
 from ordinate.core import scaling as scalings
-from ordinate.core.encoding import Encoding, Paper, Past, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param, parameters
 from ordinate.core.place import Place
-from ordinate.core.rotation import Angles, Convention, angles, even_width, frequencies, spread, turn
+from ordinate.core.rotation import Angles, Convention, angles, even_width, spread, turn
 
 Scaling = Literal["none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope", "proportional"]
-
-_STRETCH = ("factor", "original")
-_READS: dict[str, tuple[str, ...]] = {
-    "none": (),
-    "linear": ("factor",),
-    "ntk": ("factor",),
-    "dynamic": _STRETCH,
-    "yarn": (*_STRETCH, "beta_fast", "beta_slow", "truncate", "mscale", "mscale_all_dim", "attention_factor"),
-    "llama3": (*_STRETCH, "low", "high"),
-    "longrope": (*_STRETCH, "short", "long", "attention_factor"),
-    "proportional": ("factor",),
-}
 
 
 class Rope(Encoding):
     """Turns pairs of query and key channels by an angle that grows with position, fast pairs to slow ones. The score
-    of two tokens then depends on their contents and their distance, not on where they stand."""
+    of two tokens then depends on their contents and their distance, not on where they stand.
+
+    With scaling=dynamic and scaling=longrope all angles change once the current length passes the original one: what
+    was computed before then no longer holds, and packed documents share the angles of the longest of them."""
 
     family = "rotation"
     usual = True
@@ -72,16 +63,22 @@ class Rope(Encoding):
             tuple[float, ...] | None, Param("longrope: divisors past the original length", low=1e-3)
         ] = None,
     ) -> None:
-        changing = scaling in ("dynamic", "longrope")
+        given = dict(
+            factor=factor, original=original, beta_fast=beta_fast, beta_slow=beta_slow, truncate=truncate,
+            mscale=mscale, mscale_all_dim=mscale_all_dim, attention_factor=attention_factor, low=low, high=high,
+            short=short, long=long,
+        )  # fmt: skip
+        scalings.refuse_idle(scaling, given, {name: p.default for name, p in parameters(type(self)).items()})
+        kind = scalings.KINDS[scaling]
         reason = f"{scaling} turns every key by angles that depend on the current length"
-        past: Past = "computes" if scaling in ("none", "proportional") else "extends"
         super().__init__(
             shape,
-            past=past,
-            shift_invariant=not changing,
-            cacheable=not changing,
+            past="extends" if kind.extends else "computes",
+            shift_invariant=not kind.changing,
+            cacheable=not kind.changing,
             sided=False,
-            exempt=dict.fromkeys(("cached_past", "packed_past", "prefix_past"), reason) if changing else None,
+            real=True,
+            exempt=dict.fromkeys(("cached_past", "packed_past", "prefix_past"), reason) if kind.changing else None,
         )
         width = shape.head_dim if scaling == "proportional" else int(shape.head_dim * fraction)
         if width % 2 and width < shape.head_dim:
@@ -90,61 +87,13 @@ class Rope(Encoding):
             )
         if width:
             even_width("rope", width, shape.dim, shape.heads)
-        if scaling == "llama3" and low >= high:
-            raise InputError(f"rope with llama3 scaling needs low below high, got {low:g} and {high:g}")
-        if width == 2 and scaling in ("ntk", "dynamic"):
-            raise InputError(
-                f"rope with {scaling} scaling needs at least 4 turning channels, got 2: choose a wider head"
-            )
-        if scaling in ("yarn", "longrope") and (original or shape.length) < 2:
-            raise InputError(f"rope with {scaling} scaling needs an original length of at least 2, got {shape.length}")
-        if scaling == "longrope" and not (short and long and len(short) == len(long) == width // 2):
-            raise InputError(f"rope with longrope scaling needs short and long with {width // 2} divisors each")
-        if (mscale is None) != (mscale_all_dim is None):
-            raise InputError("rope takes mscale and mscale_all_dim together, or neither")
-        own = dict(
-            factor=factor, original=original, beta_fast=beta_fast, beta_slow=beta_slow, truncate=truncate,
-            mscale=mscale, mscale_all_dim=mscale_all_dim, attention_factor=attention_factor, low=low, high=high,
-            short=short, long=long,
-        )  # fmt: skip
-        refuse_idle(type(self), scaling, own)
-        self.width, self.base, self.fraction, self.pairs = width, base, fraction, pairs
-        self.scaling, self.factor, self.original = scaling, factor, original or shape.length
-        self.yarn = dict(
-            beta_fast=beta_fast, beta_slow=beta_slow, truncate=truncate, attention_factor=attention_factor,
-            mscale=mscale, mscale_all_dim=mscale_all_dim,
-        )  # fmt: skip
-        self.low, self.high, self.attention_factor = low, high, attention_factor
-        self.short, self.long = short or (), long or ()
+        given |= dict(width=width, base=base, fraction=fraction, original=original or shape.length)
+        self.width, self.pairs = width, pairs
+        self.scaling = scalings.make(scaling, given)
 
     def theta(self, place: Place) -> scalings.Scaled:
         """Frequency of every pair, and the factor on cos and sin."""
-        width, base, factor = self.width, self.base, self.factor
-        match self.scaling:
-            case "linear":
-                return scalings.linear(width, base, factor)
-            case "ntk":
-                return scalings.ntk(width, base, factor)
-            case "dynamic":
-                return scalings.dynamic(width, base, factor, self.original, self._current(place))
-            case "yarn":
-                return scalings.yarn(width, base, factor, self.original, **self.yarn)  # type: ignore[arg-type]
-            case "llama3":
-                return scalings.llama3(width, base, factor, self.original, self.low, self.high)
-            case "longrope":
-                return scalings.longrope(
-                    width,
-                    base,
-                    factor,
-                    self.original,
-                    self.short,
-                    self.long,
-                    self._current(place),
-                    self.attention_factor,
-                )
-            case "proportional":
-                return scalings.proportional(width, base, factor, self.fraction)
-        return frequencies(width, base), 1.0
+        return self.scaling(place.positions)
 
     def prepare(self, place: Place) -> Angles | None:
         if self.width == 0:
@@ -155,18 +104,7 @@ class Rope(Encoding):
             theta = theta.unsqueeze(1)
         return spread(angles(theta, place.positions[..., 0]).unsqueeze(1), self.pairs, factor)
 
-    def rotate(self, x: Float[Tensor, "b h n e"], state: Angles | None, side: Side) -> Float[Tensor, "b h n e"]:
+    def rotate(
+        self, x: Float[Tensor, "b h n e"], state: Angles | None, side: Side, features: Features | None = None
+    ) -> Float[Tensor, "b h n e"]:
         return x if state is None else turn(x, state, self.pairs)
-
-    def _current(self, place: Place) -> Float[Tensor, "b 1"]:
-        return place.positions.amax(dim=1).float() + 1
-
-
-def refuse_idle(cls: type[Rope], scaling: str, given: dict[str, Any]) -> None:
-    """Parameters that the chosen scaling would ignore are mistakes."""
-    for name, value in given.items():
-        if name not in _READS[scaling] and value != parameters(cls)[name].default:
-            readers = " or ".join(kind for kind, names in _READS.items() if name in names)
-            raise InputError(
-                f"rope has {name}={value}, which scaling={scaling} does not read: choose scaling={readers}"
-            )

@@ -7,10 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Paper, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.place import Place
+from ordinate.core.precision import wide
 from ordinate.core.rotation import Angles, Convention, even_width, spread, turn
 
 
@@ -20,6 +21,7 @@ class Rope2D(Encoding):
     take (column, row) need positions.flip(-1)."""
 
     family = "rotation"
+    usual = True
     formula = r"\text{angle of pair } k = \theta^{(1)}_k\, p^{(1)} + \theta^{(2)}_k\, p^{(2)}"
     paper = Paper(
         "Rotary Position Embedding for Vision Transformer",
@@ -37,7 +39,9 @@ class Rope2D(Encoding):
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "interleaved",
     ) -> None:
         even_width("rope_2d", shape.head_dim, shape.dim, shape.heads, multiple=4)
-        super().__init__(shape, shift_invariant=True, axes=(2,), sided=mode == "mixed", per_layer=mode == "mixed")
+        super().__init__(
+            shape, shift_invariant=True, axes=(2,), sided=mode == "mixed", per_layer=mode == "mixed", real=True
+        )
         self.mode, self.pairs = mode, pairs
         self.base = base or (100.0 if mode == "axial" else 10.0)
         # theta[axis, head, pair]: what one step along an axis adds to a pair's angle
@@ -59,7 +63,7 @@ class Rope2D(Encoding):
             self.theta[1] = torch.cat((speed * direction.sin(), speed * across.sin()), dim=-1)
 
     def prepare(self, place: Place) -> Angles:
-        at = place.positions.float()[:, None]  # b 1 n 2
+        at = wide(place.positions)[:, None]  # b 1 n 2
         if self.theta is not None:
             angle = at[..., :1] * self.theta[0][:, None] + at[..., 1:] * self.theta[1][:, None]
         else:
@@ -67,7 +71,9 @@ class Rope2D(Encoding):
             angle = torch.cat((at[..., :1] * speed, at[..., 1:] * speed), dim=-1)
         return spread(angle, self.pairs)
 
-    def rotate(self, x: Float[Tensor, "b h n e"], state: Angles, side: Side) -> Float[Tensor, "b h n e"]:
+    def rotate(
+        self, x: Float[Tensor, "b h n e"], state: Angles, side: Side, features: Features | None = None
+    ) -> Float[Tensor, "b h n e"]:
         if self.theta is not None and x.shape[1] != self.shape.heads:
             raise InputError("rope_2d in mixed mode turns every head its own way: it needs kv_heads equal to heads")
         return turn(x, state, self.pairs)

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ordinate.core.added import Adding, Dropout, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
@@ -30,12 +31,13 @@ class Segment(Encoding):
         shape: Shape,
         *,
         segments: Annotated[int, Param("how many segments there are", low=1)] = 2,
-        size: Annotated[
-            float | None, Param("spread of the starting values over that of token embeddings; none: 0.02", low=0.0)
-        ] = 1.0,
+        size: Size = 1.0,
+        dropout: Dropout = 0.0,
     ) -> None:
-        super().__init__(shape, shift_invariant=True, axes=(1, 2, 3))
-        matched = shape.matched(size)
+        super().__init__(shape, shift_invariant=True, axes=(1, 2, 3), reads=("segments",), real=True)
+        # no scale_tokens: beside another encoding it would scale that one's positions too
+        self.adding = Adding(shape, size, dropout)
+        matched = self.adding.matched
         self.std = 0.02 if matched is None else matched  # 0.02: BERT's
         self.table = nn.Parameter(torch.empty(segments, shape.dim))
 
@@ -49,4 +51,4 @@ class Segment(Encoding):
             low, high = (int(v) for v in place.segments.aminmax())
             if low < 0 or high >= len(self.table):
                 raise InputError(f"segment knows segments 0 to {len(self.table) - 1}, found {low} to {high}")
-        return (x + nn.functional.embedding(place.segments, self.table)).to(x.dtype)
+        return self.adding(x, nn.functional.embedding(place.segments, self.table), self.training)

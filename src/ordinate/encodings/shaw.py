@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.parameters import Param
 from ordinate.core.place import Pair
 
@@ -52,7 +52,12 @@ class Shaw(Encoding):
         return rows
 
     def score(
-        self, scores: Float[Tensor, "b h q k"], q: Float[Tensor, "b h q e"], k: Float[Tensor, "b h k e"], pair: Pair
+        self,
+        scores: Float[Tensor, "b h q k"],
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         by_row = (q @ self.keys.t().to(q.dtype)) * q.shape[-1] ** -0.5
         term: Tensor = by_row.gather(-1, self.rows(pair)[:, None].expand(scores.shape))

@@ -1,15 +1,12 @@
 """Sines and cosines of the position, added to the embeddings."""
 
-import math
-from typing import Annotated, Literal
-
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
-from ordinate.core.parameters import Param
 from ordinate.core.place import Place
+from ordinate.core.sines import Base, Exponent, Layout, sinusoid
 
 
 class Sinusoidal(Encoding):
@@ -31,36 +28,21 @@ class Sinusoidal(Encoding):
         self,
         shape: Shape,
         *,
-        base: Annotated[float, Param("longest wavelength over 2 pi", low=1.0)] = 10_000.0,
-        layout: Annotated[
-            Literal["interleaved", "halves"], Param("sine and cosine side by side, or all sines before all cosines")
-        ] = "interleaved",
-        exponent: Annotated[
-            Literal["paper", "tensor2tensor"], Param("2k/D as in the paper, or k/(D/2 - 1) as in its first code")
-        ] = "paper",
-        scale_tokens: Annotated[bool, Param("multiply token embeddings by sqrt(D) first, as the paper does")] = False,
-        size: Annotated[
-            float | None, Param("root mean square over that of token embeddings; none: sines and cosines of 1", low=0.0)
-        ] = 1.0,
+        base: Base = 10_000.0,
+        layout: Layout = "interleaved",
+        exponent: Exponent = "paper",
+        size: Size = 1.0,
+        scale_tokens: ScaleTokens = False,
+        dropout: Dropout = 0.0,
     ) -> None:
-        super().__init__(shape)
-        matched = shape.matched(size, scale_tokens)
-        self.amplitude = 1.0 if matched is None else matched * math.sqrt(2)  # sin² + cos² = 1, so their mean is 1/2
-        self.base, self.layout, self.exponent, self.scale_tokens = base, layout, exponent, scale_tokens
-
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        scaled = x.float() * math.sqrt(self.shape.dim) if self.scale_tokens else x
-        return (scaled + self.amplitude * self.table(place)).to(x.dtype)
+        super().__init__(shape, real=True)
+        self.base, self.layout, self.exponent = base, layout, exponent
+        self.adding = Adding(shape, size, dropout, scale_tokens)
+        self.amplitude = self.adding.factor(0.5)  # sin² + cos² = 1, so their mean is 1/2
 
     def table(self, place: Place) -> Float[Tensor, "#b n d"]:
-        """Sines and cosines at these positions, in float32."""
-        pairs = (self.shape.dim + 1) // 2  # an odd width drops the last cosine
-        k = torch.arange(pairs, dtype=torch.float32, device=place.positions.device)
-        power = 2 * k / self.shape.dim if self.exponent == "paper" else k / max(self.shape.dim / 2 - 1, 1)
-        angle = place.positions.float() * self.base**-power
-        sin, cos = angle.sin(), angle.cos()
-        if self.layout == "interleaved":
-            both = torch.stack((sin, cos), dim=-1).flatten(-2)
-        else:
-            both = torch.cat((sin, cos), dim=-1)
-        return both[..., : self.shape.dim]
+        """Sines and cosines at these positions, as defined."""
+        return sinusoid(place.positions, self.shape.dim, base=self.base, layout=self.layout, exponent=self.exponent)
+
+    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+        return self.adding(x, self.amplitude * self.table(place), self.training)

@@ -10,6 +10,7 @@ from ordinate.core.buckets import log_bucket
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
+from ordinate.core.precision import wide
 
 
 class T5(Encoding):
@@ -49,7 +50,4 @@ class T5(Encoding):
 
     def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         bucket = log_bucket(gaps, causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest)
-        return nn.functional.embedding(bucket, self.table).float().t()
-
-    def constant_from(self) -> int | None:
-        return self.farthest if self.shape.causal else None
+        return wide(nn.functional.embedding(bucket, self.table)).t()

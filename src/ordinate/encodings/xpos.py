@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Paper, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.place import Place
@@ -44,6 +44,7 @@ class XPos(Encoding):
         self.base, self.gamma, self.scale_base, self.pairs = base, gamma, scale_base, pairs
 
     def prepare(self, place: Place) -> tuple[Any, Any]:
+        self.check_range(place)
         at = place.positions[..., 0]
         width = self.shape.head_dim
         angle = angles(frequencies(width, self.base, at.device), at).unsqueeze(1)
@@ -52,7 +53,9 @@ class XPos(Encoding):
         power = (at.float() / self.scale_base)[:, None, :, None]
         return spread(angle, self.pairs, zeta**power), spread(angle, self.pairs, zeta**-power)
 
-    def rotate(self, x: Float[Tensor, "b h n e"], state: tuple[Any, Any], side: Side) -> Float[Tensor, "b h n e"]:
+    def rotate(
+        self, x: Float[Tensor, "b h n e"], state: tuple[Any, Any], side: Side, features: Features | None = None
+    ) -> Float[Tensor, "b h n e"]:
         if x.dtype == torch.float16:
             raise InputError("xpos scales keys past what float16 can hold: use bfloat16 or float32")
         return turn(x, state[0] if side == "q" else state[1], self.pairs)

@@ -50,7 +50,11 @@ def check_encodings(config: ModelConfig, per_layer: Sequence[Encoding]) -> None:
             found = getattr(part.shape, field)
             if found != want:
                 raise InputError(f"{part.name} was made for {field} {found}, but the model has {field} {want}")
-        layers = sum(part in whole.parts() for whole in per_layer)
+        layers = sum(any(part is inner for inner in whole.parts()) for whole in per_layer)
+        if type(part).embed is not Encoding.embed and layers < config.layers:
+            raise InputError(
+                f"{part.name} changes token embeddings, once, before the first layer: name it for all layers, not some"
+            )
         if part.per_layer and layers > 1:
             raise InputError(f"{part.name} has parameters of its own for each layer: give every layer its own object")
 

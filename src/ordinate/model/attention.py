@@ -7,38 +7,71 @@ from typing import Literal
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import pad, scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 
+from ordinate.core.encoding import Features
 from ordinate.core.errors import InputError
+from ordinate.core.precision import wide
 from ordinate.model.bound import Bound
 from ordinate.model.flex import flex
-from ordinate.model.gap import available, gap_attention
+from ordinate.model.gap import gap_attention
+from ordinate.model.trained_bias import available, biased_attention
 
 Path = Literal["fused", "explicit", "blocks", "gap", "flex"]
 
 SHORT = 64  # tokens up to which plain products train faster on a CPU than the fused kernel: 0.8 of its time at 32
 GAP_FROM = 192  # shorter sequences gain nothing from blocks
 DENSE_LIMIT = 2**26  # scores per layer (256 MB in float32) past which queries go in blocks
-BLOCK = 256  # queries per block
+BLOCK = 256  # queries per block, at most
+BLOCK_SCORES = 2**23  # scores per block (32 MB in float32), unless that leaves fewer than 64 queries
 
 
 def attend(
     q: Float[Tensor, "b h q e"],
     k: Float[Tensor, "b g k e"],
-    v: Float[Tensor, "b g k e"],
+    v: Float[Tensor, "b g k v"],
     bound: Bound,
     path: Path | None = None,
-) -> Float[Tensor, "b h q e"]:
-    """Attention of queries on keys, both rotated before (`Bound.rotate`). Keys and values may have fewer heads."""
-    _check(q, k, bound)
+    features: Float[Tensor, "b k w"] | None = None,
+) -> Float[Tensor, "b h q v"]:
+    """Attention of queries on keys, both rotated before (`Bound.rotate`). Keys and values may have fewer heads.
+
+    `features` are what the encoding reads from the layer's input (`Bound.features`), of all keys.
+    """
+    _check(q, k, bound, features)
     if k.shape[1] != q.shape[1]:
         share = q.shape[1] // k.shape[1]
         k, v = k.repeat_interleave(share, dim=1), v.repeat_interleave(share, dim=1)
-    return _PATHS[path or choose(q, k, bound)](q, k, v, bound)
+    if path is None:
+        path = choose(q, k, bound)
+    elif path not in _PATHS:
+        raise InputError(f"unknown path {path!r}: choose one of {', '.join(_PATHS)}")
+    elif why := cannot(path, q, k, bound):
+        raise InputError(f"the {path} path cannot do this: {why}")
+    width = v.shape[-1]
+    if width < q.shape[-1] and not bound.encoding.content:  # widened by the encoding; fused kernels know one width
+        return _PATHS[path](q, k, pad(v, (0, q.shape[-1] - width)), bound, features)[..., :width]
+    return _PATHS[path](q, k, v, bound, features)
 
 
-def _check(q: Tensor, k: Tensor, bound: Bound) -> None:
+def cannot(path: Path, q: Tensor, k: Tensor, bound: Bound) -> str:
+    """Why a path would compute something else here; empty if it can."""
+    encoding, pair = bound.encoding, bound.pair
+    if path in ("fused", "gap", "flex") and encoding.content:
+        return f"{encoding.name} changes scores by content, which needs the scores themselves"
+    if path == "gap" and not (bound.by_gap() and pair.start + pair.q.length == pair.k.length):
+        return "it needs consecutive positions up to the last key, and a bias that depends on the gap alone"
+    if path == "gap" and not available(q):
+        return f"it needs float32 on a CPU, outside compiled code; these are {q.dtype} on {q.device.type}"
+    if path == "flex" and (pair.keep is not None or pair.separate):
+        return "it knows neither padding nor packed documents"
+    if path == "flex" and not (encoding.biasless or bound.by_gap()):
+        return "it needs consecutive positions and a bias that depends on the gap alone"
+    return ""
+
+
+def _check(q: Tensor, k: Tensor, bound: Bound, features: Features | None) -> None:
     heads, pair = bound.encoding.shape.heads, bound.pair
     if q.shape[1] != heads and not (bound.encoding.biasless and not bound.encoding.content):
         raise InputError(f"{bound.encoding.name} was made for {heads} heads, but the queries have {q.shape[1]}")
@@ -47,6 +80,12 @@ def _check(q: Tensor, k: Tensor, bound: Bound) -> None:
     if (q.shape[2], k.shape[2]) != (pair.q.length, pair.k.length):
         raise InputError(
             f"{q.shape[2]} queries and {k.shape[2]} keys do not fit a pair of {pair.q.length} and {pair.k.length}"
+        )
+    wanted, found = bound.encoding.feature_width, 0 if features is None else features.shape[2]
+    if wanted != found:
+        raise InputError(
+            f"{bound.encoding.name} reads {wanted} features per token from the layer's input, got {found}:"
+            " pass features=bound.features(x)"
         )
 
 
@@ -78,65 +117,66 @@ def _plain_causal(bound: Bound) -> bool:
     return square and pair.keep is None and not pair.separate and encoding.biasless
 
 
-def _fused(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
+def _fused(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None) -> Tensor:
     if _plain_causal(bound):
         return scaled_dot_product_attention(q, k, v, is_causal=True)
     mask = bound.mask()
     if mask is not None and mask.is_floating_point():
-        mask = mask.to(q.dtype)
+        # On a CPU the kernel takes a float32 mask beside narrower queries: 4,096 distances in bfloat16 are 129 values.
+        narrow = q.dtype in (torch.bfloat16, torch.float16) and q.device.type == "cpu"
+        mask = mask.to(torch.float32 if narrow else q.dtype)
+        if mask.requires_grad and available(q) and q.shape[-1] == v.shape[-1]:
+            return biased_attention(q, k, v, mask, bound.pair.start if bound.pair.causal else None)
     return scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-def scores(q: Tensor, k: Tensor, bound: Bound) -> Float[Tensor, "b h q k"]:
-    """Scaled scores with everything added, masked, in float32."""
-    q, k, mask = q.float(), k.float(), bound.added()
-    scaled = q * q.shape[-1] ** -0.5
-    if not bound.encoding.content and mask is not None and mask.shape[:2] == (1, 1):  # added by the product itself
-        shared = mask[0].expand(q.shape[0] * q.shape[1], -1, -1)
+def scores(q: Tensor, k: Tensor, bound: Bound, features: Features | None = None) -> Float[Tensor, "b h q k"]:
+    """Scaled scores with everything added, masked, in float32; in float64 if queries are."""
+    q, k, mask, encoding = wide(q), wide(k), bound.added(), bound.encoding
+    if not encoding.content and mask is not None and mask.shape[:2] == (1, 1):  # added by the product itself
+        shared = mask[0].to(q.dtype).expand(q.shape[0] * q.shape[1], -1, -1)
+        scaled = q * q.shape[-1] ** -0.5
         product = torch.baddbmm(shared, scaled.flatten(0, 1), k.flatten(0, 1).transpose(1, 2))
         return product.view(*q.shape[:3], k.shape[2])
-    found = bound.encoding.score(scaled @ k.transpose(2, 3), q, k, bound.pair)
-    return found if mask is None else found + mask
+    found = encoding.score(encoding.match(q, k, bound.pair, features), q, k, bound.pair, features)
+    return found if mask is None else found + mask.to(found.dtype)
 
 
-def weights(q: Tensor, k: Tensor, bound: Bound) -> Float[Tensor, "b h q k"]:
+def weights(q: Tensor, k: Tensor, bound: Bound, features: Features | None = None) -> Float[Tensor, "b h q k"]:
     """Attention weights: for every query a distribution over keys."""
     if k.shape[1] != q.shape[1]:
         k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
-    return scores(q, k, bound).softmax(dim=-1)
+    return scores(q, k, bound, features).softmax(dim=-1)
 
 
-def _explicit(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
-    return bound.encoding.mix(scores(q, k, bound).softmax(dim=-1), v.float(), bound.pair).to(v.dtype)
+def _explicit(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None) -> Tensor:
+    return bound.encoding.mix(scores(q, k, bound, features).softmax(dim=-1), wide(v), bound.pair).to(v.dtype)
 
 
-def _in_blocks(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
+def _in_blocks(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None) -> Tensor:
     """A block of queries at a time, each asking for its own bias; recomputed in the backward pass, never held whole."""
     parts = []
-    for start in range(0, q.shape[2], BLOCK):
+    size = min(BLOCK, max(64, BLOCK_SCORES // (q.shape[0] * q.shape[1] * k.shape[2])))
+    for start in range(0, q.shape[2], size):
         again = torch.is_grad_enabled() and not torch.compiler.is_compiling()
         run = partial(checkpoint, _block, use_reentrant=False) if again else _block
-        parts.append(run(q, k, v, bound, start, min(start + BLOCK, q.shape[2])))
+        parts.append(run(q, k, v, bound, features, start, min(start + size, q.shape[2])))
     return torch.cat(parts, dim=2)
 
 
-def _block(q: Tensor, k: Tensor, v: Tensor, bound: Bound, start: int, stop: int) -> Tensor:
+def _block(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None, start: int, stop: int) -> Tensor:
     part = bound.rows(start, stop)
     keys = part.pair.k.length
     inner = _explicit if bound.encoding.content else _fused
-    return inner(q[:, :, start:stop], k[:, :, :keys], v[:, :, :keys], part)
+    read = None if features is None else features[:, :keys]
+    return inner(q[:, :, start:stop], k[:, :, :keys], v[:, :, :keys], part, read)
 
 
-def _by_gap(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
-    encoding, pair = bound.encoding, bound.pair
-    if pair.start + pair.q.length != pair.k.length or not bound.by_gap():
-        raise InputError("the gap path needs consecutive positions and a bias that depends on the gap alone")
-    return gap_attention(
-        q, k, v, bound.line(), causal=pair.causal, constant_from=encoding.constant_from() if pair.causal else None
-    )
+def _by_gap(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None) -> Tensor:
+    return gap_attention(q, k, v, bound.line(), causal=bound.pair.causal)
 
 
-_PATHS: dict[Path, Callable[[Tensor, Tensor, Tensor, Bound], Tensor]] = {
+_PATHS: dict[Path, Callable[[Tensor, Tensor, Tensor, Bound, Features | None], Tensor]] = {
     "fused": _fused,
     "explicit": _explicit,
     "blocks": _in_blocks,

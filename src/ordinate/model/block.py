@@ -34,33 +34,50 @@ class Attention(nn.Module):
     def forward(
         self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None, documents: Documents | None
     ) -> Float[Tensor, "b n inner"]:
-        inputs = self.inputs(x) if documents is None else documents.pad(self.inputs(x))
+        inputs, read = self.inputs(x), None
+        if bound.encoding.feature_width:
+            read = self.read(x if documents is None else documents.pad(x), bound, cache)
+        if documents is not None:
+            inputs = documents.pad(inputs)
         b, n, _ = inputs.shape
-        mixed = self.mix(inputs.view(b, n, -1, self.width).transpose(1, 2), bound, cache)
+        mixed = self.mix(inputs.view(b, n, -1, self.width).transpose(1, 2), bound, cache, read)
         rows = mixed.transpose(1, 2).reshape(b, n, -1)
         return rows if documents is None else documents.unpad(rows, len(x))
 
-    def mix(self, heads: Float[Tensor, "b all n e"], bound: Bound, cache: Cache | None) -> Float[Tensor, "b h n e"]:
+    def read(self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None) -> Float[Tensor, "b k w"]:
+        """The features of all tokens so far: what the encoding reads from this layer's input."""
+        found = bound.features(x, None if cache is None else cache.features_before(self.layer))
+        assert found is not None
+        return found if cache is None else cache.write_features(self.layer, found)
+
+    def mix(
+        self,
+        heads: Float[Tensor, "b all n e"],
+        bound: Bound,
+        cache: Cache | None,
+        features: Float[Tensor, "b k w"] | None = None,
+    ) -> Float[Tensor, "b h n e"]:
         """From the projected heads (queries, then keys, then values) to the mixed values."""
         encoding, h, g = bound.encoding, self.heads, self.key_heads
+        own = None if features is None else bound.pair.queries(features)
         late = cache is not None and not encoding.cacheable  # keys are kept unrotated and turned when read
         if self.q_norm is None and not encoding.sided and not late:
-            turned = encoding.rotate(heads[:, : h + g], bound.own_state, "q")
+            turned = encoding.rotate(heads[:, : h + g], bound.own_state, "q", own)
             q, k = turned[:, :h], turned[:, h:]
         else:
             q, k = heads[:, :h], heads[:, h : h + g]
             if self.q_norm is not None and self.k_norm is not None:
                 q, k = self.q_norm(q), self.k_norm(k)
-            q = encoding.rotate(q, bound.own_state, "q")
-            k = k if late else encoding.rotate(k, bound.own_state, "k")
+            q = encoding.rotate(q, bound.own_state, "q", own)
+            k = k if late else encoding.rotate(k, bound.own_state, "k", own)
         v = heads[:, h + g :]
         if cache is not None:
             k, v = cache.write(self.layer, k, v)
         if late:
-            k = encoding.rotate(k, bound.key_state, "k")
+            k = encoding.rotate(k, bound.key_state, "k", features)
         if self.watch is not None:
-            self.watch(weights(q, k, bound).detach(), choose(q, k, bound))
-        return attend(q, k, v, bound)
+            self.watch(weights(q, k, bound, features).detach(), choose(q, k, bound))
+        return attend(q, k, v, bound, features=features)
 
 
 class Block(nn.Module):

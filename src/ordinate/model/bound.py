@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Prepared, gap_line
+from ordinate.core.encoding import Encoding, Features, Prepared, gap_line
 from ordinate.core.errors import InputError
 from ordinate.core.place import Pair
 
@@ -12,33 +12,46 @@ from ordinate.core.place import Pair
 class Bound:
     """One encoding bound to one pair of places."""
 
-    def __init__(self, encoding: Encoding, pair: Pair) -> None:
+    def __init__(self, encoding: Encoding, pair: Pair, *, placed: bool = False) -> None:
+        """`placed`: the pair is this encoding's own already, checked and relabelled."""
         self.encoding = encoding
-        reads = not encoding.biasless or encoding.content or encoding.causal_only
-        if reads and encoding.shape.causal != pair.causal:
-            made, found = ("causal" if causal else "bidirectional" for causal in (encoding.shape.causal, pair.causal))
-            raise InputError(f"{encoding.name} was made for {made} attention, but the pair is {found}")
-        placed = encoding.placed(pair)
+        if not placed:
+            _check(encoding, pair)
+        own = pair if placed else encoding.placed(pair)
         # Without a score term, attention needs to know who sees whom, not which positions the encoding made of it.
-        self.pair = pair if encoding.biasless and not encoding.content else placed
-        self.keys = placed.k
-        self.own_state: Prepared = encoding.prepare(placed.q)
-        self._key_state: Prepared = self.own_state if placed.k is placed.q else None
+        self.pair = pair if encoding.biasless and not encoding.content else own
+        self.queries, self.keys = own.q, own.k
+        self._states: dict[str, Prepared] = {}
         self._mask: Tensor | None = None
         self._added: Tensor | None = None
         self._line: Tensor | None = None
         self._known = False
 
     @property
+    def own_state(self) -> Prepared:
+        """What `rotate` needs for the tokens of this pass: for queries, and for keys that are turned once."""
+        if "own" not in self._states:
+            self._states["own"] = self.encoding.prepare(self.queries)
+        return self._states["own"]
+
+    @property
     def key_state(self) -> Prepared:
         """What `rotate` needs for all keys; asked for only when keys are kept unrotated."""
-        if self._key_state is None:
-            self._key_state = self.encoding.prepare(self.keys)
-        return self._key_state
+        if self.keys is self.queries:
+            return self.own_state
+        if "keys" not in self._states:
+            self._states["keys"] = self.encoding.prepare(self.keys)
+        return self._states["keys"]
 
-    def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Queries and keys as attention wants them."""
-        return self.encoding.rotate(q, self.own_state, "q"), self.encoding.rotate(k, self.key_state, "k")
+    def features(self, x: Float[Tensor, "b n d"], before: Float[Tensor, "b m w"] | None = None) -> Features | None:
+        """What the encoding reads from a layer's input, or None if it reads nothing there."""
+        return self.encoding.features(x, self.queries, before) if self.encoding.feature_width else None
+
+    def rotate(self, q: Tensor, k: Tensor, features: Features | None = None) -> tuple[Tensor, Tensor]:
+        """Queries and keys as attention wants them; `features` are those of all keys."""
+        of_queries = None if features is None else self.pair.queries(features)
+        turned = self.encoding.rotate(q, self.own_state, "q", of_queries)
+        return turned, self.encoding.rotate(k, self.key_state, "k", features)
 
     def mask(self) -> Tensor | None:
         """Bias and visibility in one dense table: [#b, #h, q, k], boolean if there is no bias, or None."""
@@ -54,7 +67,8 @@ class Bound:
         if mask is None or mask.is_floating_point():
             return mask
         if self._added is None:
-            self._added = torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, float("-inf"))
+            zeros = torch.zeros(mask.shape, dtype=torch.float32, device=mask.device)
+            self._added = zeros.masked_fill_(~mask, float("-inf"))
         return self._added
 
     def line(self) -> Float[Tensor, "#h g"]:
@@ -62,7 +76,7 @@ class Bound:
         if self._line is None:
             gaps = gap_line(self.pair)
             bias = self.encoding.gap_bias(gaps)
-            line = torch.zeros(1, len(gaps), device=gaps.device) if bias is None else bias
+            line = torch.zeros(1, len(gaps), dtype=torch.float32, device=gaps.device) if bias is None else bias
             self._line = line.masked_fill(gaps < 0, float("-inf")) if self.pair.causal else line
         return self._line
 
@@ -71,9 +85,20 @@ class Bound:
         return self.pair.consecutive and self.encoding.gap_only() and not self.encoding.content
 
     def rows(self, start: int, stop: int) -> "Bound":
-        """The same encoding for a block of queries. Rotation has happened by then, so no state is needed."""
-        part = object.__new__(Bound)
-        part.encoding, part.pair, part.keys = self.encoding, self.pair.rows(start, stop), self.keys
-        part.own_state = part._key_state = part._mask = part._added = part._line = None
-        part._known = False
-        return part
+        """The same encoding for a block of queries. Rotation has happened by then."""
+        return Bound(self.encoding, self.pair.rows(start, stop), placed=True)
+
+
+def _check(encoding: Encoding, pair: Pair) -> None:
+    reads = not encoding.biasless or encoding.content or encoding.causal_only
+    if reads and encoding.shape.causal != pair.causal:
+        made, found = ("causal" if causal else "bidirectional" for causal in (encoding.shape.causal, pair.causal))
+        raise InputError(f"{encoding.name} was made for {made} attention, but the pair is {found}")
+    told = {"segments": pair.q.segments, "tokens": pair.q.tokens, "relation": pair.relation}
+    for what, given in told.items():
+        if what in encoding.reads and given is None:
+            raise InputError(f"{encoding.name} reads {what}: pass {what}= to the model, or put them into the places")
+    if pair.k.axes not in encoding.axes:
+        can = " or ".join(map(str, encoding.axes))
+        raise InputError(f"{encoding.name} reads positions with {can} axes, but these have {pair.k.axes}")
+    encoding.check_range(pair.k)

@@ -9,18 +9,15 @@ from ordinate.core.place import Place
 
 
 class Cache:
-    """Room for `capacity` tokens of `batch` sequences in every layer."""
+    """Room for `capacity` tokens of `batch` sequences in every layer; set aside when a layer first writes."""
 
-    def __init__(
-        self, *, layers: int, batch: int, heads: int, capacity: int, width: int, axes: int, dtype: torch.dtype,
-        device: torch.device,
-    ) -> None:  # fmt: skip
-        self.keys = torch.empty(layers, batch, heads, capacity, width, dtype=dtype, device=device)
-        self.values = torch.empty_like(self.keys)
+    def __init__(self, *, layers: int, batch: int, capacity: int, axes: int, device: torch.device) -> None:
+        self.keys: list[Tensor | None] = [None] * layers
+        self.values: list[Tensor | None] = [None] * layers
+        self.features: list[Tensor | None] = [None] * layers
         self.batch, self.capacity, self.length = batch, capacity, 0
         self.range = Place.range(capacity, device=device) if axes == 1 else None
         self.place: Place | None = None
-        self.keep: Tensor | None = None
         self.explicit = False  # some positions were given by the caller
 
     def check(self, batch: int, more: int) -> None:
@@ -34,35 +31,66 @@ class Cache:
 
     def kept(self) -> Int[Tensor, "b 1"] | None:
         """How many real tokens each row holds; None if there was no padding."""
-        return None if self.keep is None else self.keep.sum(dim=1, keepdim=True)
+        keep = None if self.place is None else self.place.keep
+        return None if keep is None else keep.sum(dim=1, keepdim=True)
 
-    def extended(self, place: Place, keep: Tensor | None) -> tuple[Place, Tensor | None]:
-        """The places, and the padding mask, of all tokens once these are added. Changes nothing yet."""
-        if keep is not None or self.keep is not None:
-            device = place.positions.device
-            old = torch.ones(1, self.length, dtype=torch.bool, device=device) if self.keep is None else self.keep
-            new = torch.ones(1, place.length, dtype=torch.bool, device=device) if keep is None else keep
-            rows = max(len(old), len(new))
-            keep = torch.cat((old.expand(rows, -1), new.expand(rows, -1)), dim=1)
-        straight = place.first == self.length and (self.place is None or self.place.first == 0)
-        if straight and self.range is not None:
-            return self.range.rows(0, self.length + place.length), keep
-        return place if self.place is None else _join(self.place, place), keep
+    def extended(self, place: Place) -> Place:
+        """The places of all tokens once these are added. Changes nothing yet."""
+        if self.place is None:
+            return place
+        if self.range is not None and place.first == self.length and self.place.first == 0:
+            positions, first = self.range.positions[:, : self.length + place.length], 0
+        else:
+            positions, first = _rows(self.place.positions, place.positions), None
+        keeps: tuple[Tensor | None, ...] = (self.place.keep, place.keep)
+        if any(keep is not None for keep in keeps):
+            keeps = (_real(self.place), _real(place))
+        return Place(
+            positions,
+            _both(self.place.segments, place.segments),
+            first=first,
+            tokens=_both(self.place.tokens, place.tokens),
+            keep=_both(*keeps),
+        )
 
-    def commit(self, place: Place, keep: Tensor | None, *, explicit: bool = False) -> None:
+    def commit(self, place: Place, *, explicit: bool = False) -> None:
         """Take the tokens in, once the model has seen them all the way through."""
-        self.place, self.keep, self.length = place, keep, place.length
+        self.place, self.length = place, place.length
         self.explicit |= explicit
 
     def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Put the keys and values of the new tokens behind the old ones; all of them."""
-        total = self.length + k.shape[2]
-        self.keys[layer, :, :, self.length : total] = k
-        self.values[layer, :, :, self.length : total] = v
-        return self.keys[layer, :, :, :total], self.values[layer, :, :, :total]
+        return self._append(self.keys, layer, k, 2), self._append(self.values, layer, v, 2)
+
+    def features_before(self, layer: int) -> Tensor | None:
+        """The features of the tokens seen earlier."""
+        held = self.features[layer]
+        return None if held is None or self.length == 0 else held[:, : self.length]
+
+    def write_features(self, layer: int, features: Tensor) -> Tensor:
+        """Put the features of the new tokens behind the old ones; all of them."""
+        return self._append(self.features, layer, features, 1)
+
+    def _append(self, held: list[Tensor | None], layer: int, new: Tensor, axis: int) -> Tensor:
+        room = held[layer]
+        if room is None:
+            shape = [*new.shape[:axis], self.capacity, *new.shape[axis + 1 :]]
+            room = held[layer] = torch.empty(shape, dtype=new.dtype, device=new.device)
+        total = self.length + new.shape[axis]
+        room.narrow(axis, self.length, new.shape[axis]).copy_(new)
+        return room.narrow(axis, 0, total)
 
 
-def _join(old: Place, new: Place) -> Place:
-    rows = max(len(old.positions), len(new.positions))
-    positions = torch.cat((old.positions.expand(rows, -1, -1), new.positions.expand(rows, -1, -1)), dim=1)
-    return Place(positions)
+def _real(place: Place) -> Tensor:
+    all_real = torch.ones(1, place.length, dtype=torch.bool, device=place.positions.device)
+    return all_real if place.keep is None else place.keep
+
+
+def _both(old: Tensor | None, new: Tensor | None) -> Tensor | None:
+    """One after the other, if both are known."""
+    return None if old is None or new is None else _rows(old, new)
+
+
+def _rows(old: Tensor, new: Tensor) -> Tensor:
+    rows = max(len(old), len(new))
+    return torch.cat((old.expand(rows, *old.shape[1:]), new.expand(rows, *new.shape[1:])), dim=1)

@@ -87,7 +87,7 @@ class ModelConfig:
             kv_heads=self.heads, head_dim=self.dim // self.heads, hidden=4 * self.dim, classes=self.vocabulary
         )
         for name, default in spelled.items():
-            if getattr(self, name) == default:
+            if getattr(self, name) == default:  # read the resolved ones: key_heads, head_width, hidden_width, outputs
                 object.__setattr__(self, name, None)
         texts = tuple(canonical(text) for text in named)  # one text, so one hash, for one meaning
         object.__setattr__(self, "encoding", texts[0] if len(set(texts)) == 1 else texts)

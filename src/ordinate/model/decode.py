@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ordinate.core.encoding import Encoding
 from ordinate.model.block import Attention, Block
+from ordinate.model.bound import Bound
 from ordinate.model.cache import Cache
 from ordinate.model.edge import arrive
 from ordinate.model.transformer import Transformer
@@ -27,20 +27,20 @@ class Decoder:
         self.norm = _norm(model.norm)
         self.head = model.embedding.weight if model.head is None else model.head.weight
 
-    def __call__(self, tokens: Int[Tensor, " b"]) -> Float[Tensor, "b outputs"]:
-        """Logits for what follows these tokens."""
+    def __call__(self, tokens: Int[Tensor, " b"], **told: Tensor) -> Float[Tensor, "b outputs"]:
+        """Logits for what follows these tokens; `told` is what else `forward` takes for them."""
         model, cache = self.model, self.cache
         rows = tokens.unsqueeze(1)
         if not self.layers:
-            logits: Tensor = model(rows, cache=cache)
+            logits: Tensor = model(rows, cache=cache, **told)
             return logits[:, -1]
-        place, _ = arrive(model.config, model.parts, rows, cache=cache)
-        pair = model.pair(place, None, cache)
+        place = arrive(model.config, model.parts, rows, cache=cache, **told)
+        pair = model.pair(place, cache)
         x, bounds, _ = model.begin(F.embedding(rows, self.table), pair)
         flat = x[:, 0]
         for layer, bound in zip(self.layers, bounds, strict=True):
             flat = layer(flat, bound)
-        cache.commit(pair.k, pair.keep)
+        cache.commit(pair.k, explicit=told.get("positions") is not None)
         return F.linear(self.norm(flat), self.head)
 
 
@@ -50,23 +50,26 @@ def _standard(model: Transformer) -> bool:
     for module in model.modules():
         if module._forward_hooks or module._forward_pre_hooks:
             return False
-        if not isinstance(module, Encoding) and type(module) not in own:
+        inside = any(module is part for encoding in model.parts for part in encoding.modules())
+        if not inside and type(module) not in own:
             return False
     return True
 
 
 def _layer(block: Block, cache: Cache) -> Callable[..., Tensor]:
     attention: Attention = block.attention
-    mix, width = attention.mix, attention.width
+    mix, read, width = attention.mix, attention.read, attention.width
     inputs, output = _linear(attention.inputs), _linear(attention.output)
     wide, narrow, activation = _linear(block.wide), _linear(block.narrow), block.activation
     pre, post, residual = block.place == "pre", block.place == "post", block.residual
     first, second = _norm(block.attention_norm), _norm(block.feed_norm)
 
-    def run(x: Tensor, bound: object) -> Tensor:
+    def run(x: Tensor, bound: Bound) -> Tensor:
         rows = x.shape[0]
-        heads = inputs(first(x) if pre else x).view(rows, -1, 1, width)
-        added = output(mix(heads, bound, cache).view(rows, -1))  # type: ignore[arg-type]
+        entering = first(x) if pre else x
+        heads = inputs(entering).view(rows, -1, 1, width)
+        features = read(entering.unsqueeze(1), bound, cache) if bound.encoding.feature_width else None
+        added = output(mix(heads, bound, cache, features).reshape(rows, -1))
         x = x + added if residual else added
         x = first(x) if post else x
         added = narrow(activation(wide(second(x) if pre else x)))

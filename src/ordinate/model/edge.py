@@ -4,12 +4,13 @@ Values cannot be read on the meta device or in compiled code; shapes and types a
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding
+from ordinate.core.encoding import Encoding, Reads
 from ordinate.core.errors import InputError
 from ordinate.core.place import Place, check_positions
 from ordinate.core.positions import counted
@@ -26,10 +27,12 @@ def arrive(
     documents: Tensor | None = None,
     keep: Tensor | None = None,
     cache: Cache | None = None,
-) -> tuple[Place, Bool[Tensor, "#b n"] | None]:
-    """Where these tokens stand, and which of them are real."""
+) -> Place:
+    """Where these tokens stand, which of them are real, and what else the encodings read of them."""
     _check_tokens(config, tokens, cache)
+    reads = {what for part in parts for what in part.reads}
     segments = _row("segments", segments, tokens)
+    _told("segments", segments, parts)
     documents = _row("documents", documents, tokens)
     keep = _kept(keep, tokens, whole=cache is None)
     if documents is not None:
@@ -41,26 +44,59 @@ def arrive(
                 f"packed documents are read at their own tokens, got {found}: leave out keep, or set readout=tokens"
             )
         documents = _runs(documents.expand(len(tokens), -1))
-    place = _place(config, tokens, positions, segments, documents, keep, cache)
-    _check_limit(parts, place, extra=config.readout == "readout")
-    return place, keep
+    whole = next((part.name for part in parts if not part.real), "")
+    place = _place(config, tokens, positions, documents, keep, cache, whole)
+    ids = tokens.long() if reads & {"tokens", "neighbours"} else None
+    place = replace(place, segments=segments, documents=documents, tokens=ids, keep=keep)
+    tightest = parts[0]
+    for part in parts:
+        tightest = part if part.limit < tightest.limit else tightest
+    tightest.check_range(place, more=config.readout == "readout")
+    return place
+
+
+def _told(what: Reads, given: Tensor | None, parts: Sequence[Encoding]) -> None:
+    """Refuse what nobody reads, and silence where somebody does."""
+    readers = [part.name for part in parts if what in part.reads]
+    if given is None and readers:
+        raise InputError(f"{readers[0]} reads the {what} of tokens: pass {what}= to the model")
+    if given is not None and not readers:
+        names = ", ".join(dict.fromkeys(part.name for part in parts))
+        raise InputError(f"{what} were given, but no encoding of this model reads them ({names}): leave them out")
+
+
+def check_relation(
+    parts: Sequence[Encoding], relation: Tensor | None, tokens: Tensor, before: int, *, extra: bool = False
+) -> Int[Tensor, "#b q k"] | None:
+    """How each token stands to all tokens so far, as given by a caller."""
+    _told("relation", relation, parts)
+    if relation is None:
+        return None
+    if not isinstance(relation, Tensor) or relation.is_floating_point() or relation.dtype == torch.bool:
+        kind = relation.dtype if isinstance(relation, Tensor) else type(relation).__name__
+        raise InputError(f"a relation must be a tensor of whole numbers, got {kind}")
+    if extra:
+        raise InputError("a read-out token has no relation to the others: set readout to tokens, mean, first or last")
+    (b, n), found = tokens.shape, tuple(relation.shape)
+    if len(found) != 3 or found[0] not in (1, b) or found[1:] != (n, before + n):
+        raise InputError(f"a relation of {b} sequences needs shape [{b}, {n}, {before + n}], got {list(found)}")
+    return relation.long()
 
 
 def _place(
     config: ModelConfig,
     tokens: Tensor,
     positions: Tensor | None,
-    segments: Tensor | None,
     documents: Tensor | None,
     keep: Tensor | None,
     cache: Cache | None,
+    whole: str,
 ) -> Place:
     length, start = tokens.shape[1], 0 if cache is None else cache.length
     if positions is not None:
-        ready = check_positions(
-            positions, batch=len(tokens), length=length, axes=config.axes, values=readable(positions)
-        )
-        return Place(ready, segments, documents)
+        values = isinstance(positions, Tensor) and readable(positions)
+        sizes = dict(batch=len(tokens), length=length, axes=config.axes)
+        return Place(check_positions(positions, **sizes, values=values, whole=whole))
     if config.axes != 1:
         raise InputError(f"positions on {config.axes} axes cannot be guessed: pass positions=[n, {config.axes}]")
     if start and cache is not None and cache.explicit:
@@ -69,10 +105,10 @@ def _place(
     before = cache.kept() if cache is not None else None
     if keep is not None or restart is not None or before is not None:
         real = torch.ones_like(tokens, dtype=torch.bool) if keep is None else keep
-        return Place(counted(real, restart, before if before is not None else start), segments, documents)
+        return Place(counted(real, restart, before if before is not None else start))
     if cache is not None and cache.range is not None:
-        return Place(cache.range.positions[:, start : start + length], segments, documents, first=start)
-    return Place(Place.range(length, device=tokens.device).positions, segments, documents, first=0)
+        return Place(cache.range.positions[:, start : start + length], first=start)
+    return Place.range(length, device=tokens.device)
 
 
 def readable(tensor: Tensor) -> bool:
@@ -81,6 +117,8 @@ def readable(tensor: Tensor) -> bool:
 
 
 def _check_tokens(config: ModelConfig, tokens: Tensor, cache: Cache | None) -> None:
+    if not isinstance(tokens, Tensor):
+        raise InputError(f"tokens must be a tensor of shape [b, n], got {type(tokens).__name__}")
     if tokens.dim() != 2 or tokens.numel() == 0:
         raise InputError(f"tokens need shape [b, n] with at least one token, got {tuple(tokens.shape)}")
     if tokens.is_floating_point() or tokens.dtype == torch.bool:
@@ -98,6 +136,8 @@ def _check_tokens(config: ModelConfig, tokens: Tensor, cache: Cache | None) -> N
 def _row(name: str, given: Tensor | None, tokens: Tensor) -> Tensor | None:
     if given is None:
         return None
+    if not isinstance(given, Tensor):
+        raise InputError(f"{name} must be a tensor of shape {list(tokens.shape)}, got {type(given).__name__}")
     if given.dim() != 2 or given.shape[1] != tokens.shape[1] or given.shape[0] not in (1, len(tokens)):
         raise InputError(f"{name} have shape {tuple(given.shape)}, but tokens have {tuple(tokens.shape)}")
     if given.is_floating_point():
@@ -107,7 +147,8 @@ def _row(name: str, given: Tensor | None, tokens: Tensor) -> Tensor | None:
 
 def _kept(keep: Tensor | None, tokens: Tensor, *, whole: bool) -> Bool[Tensor, "#b n"] | None:
     """A padding mask: boolean, or 0 and 1 as others write it. A part of a sequence may be padding throughout."""
-    number = _row("keep", keep.int() if keep is not None and keep.dtype == torch.bool else keep, tokens)
+    boolean = isinstance(keep, Tensor) and keep.dtype == torch.bool
+    number = _row("keep", keep.int() if boolean else keep, tokens)  # type: ignore[union-attr]
     if number is None:
         return None
     if readable(number):
@@ -123,21 +164,3 @@ def _runs(documents: Int[Tensor, "b n"]) -> Int[Tensor, "b n"]:
     change = torch.zeros_like(documents)
     change[:, 1:] = documents[:, 1:] != documents[:, :-1]
     return change.cumsum(dim=1)
-
-
-def _check_limit(parts: Sequence[Encoding], place: Place, *, extra: bool) -> None:
-    tightest = parts[0]
-    for part in parts:
-        tightest = part if part.limit < tightest.limit else tightest
-    if place.first is not None:
-        largest = place.first + place.length - 1
-    elif readable(place.positions):
-        largest = int(place.positions.max())
-    else:
-        return
-    if largest + extra >= tightest.limit:
-        why = " (one more than the last token, for the read-out)" if extra else ""
-        raise InputError(
-            f"position {largest + extra}{why} is out of range: {tightest.name} {tightest.past} from position"
-            f" {tightest.limit} on (trained length {tightest.shape.length})"
-        )

@@ -14,7 +14,7 @@ from ordinate.model.bound import Bound
 _compiled: Any = None
 
 
-def flex(q: Tensor, k: Tensor, v: Tensor, bound: Bound) -> Tensor:
+def flex(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Tensor | None = None) -> Tensor:
     """Attention with the bias read from the gap line, and visibility as a block mask."""
     start, last = bound.pair.start, q.shape[2] - 1
     score_mod = mask = None

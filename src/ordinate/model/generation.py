@@ -7,6 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
+from ordinate.core.place import check_positions
 from ordinate.model.decode import Decoder
 from ordinate.model.transformer import Transformer
 
@@ -21,27 +22,59 @@ def generate(
     top_p: float | None = None,
     generator: torch.Generator | None = None,
     keep: Tensor | None = None,
+    positions: Tensor | None = None,
+    segments: Tensor | None = None,
+    stop: int | None = None,
 ) -> Int[Tensor, "b total"]:
     """The prompt and `count` more tokens. Temperature 0 is greedy; otherwise draws come from the generator given.
 
-    Prompts of different lengths are padded on the left, with `keep` False there.
+    Prompts of different lengths are padded on the left, with `keep` False there. positions, segments: of the prompt
+    and of all tokens to come, n + count of them, as `forward` takes them. stop: a sequence ends with this token, which
+    then fills its row; once all have ended, so does the work, and fewer tokens come back.
     """
     _check(model, prompt, count, temperature, top_k, top_p, generator, keep)
+    start, total = prompt.shape[1], prompt.shape[1] + count
+    told = _told(model, positions, segments, prompt, total)
+    if stop is not None and not 0 <= stop < model.config.vocabulary:
+        raise InputError(f"stop must be a token, 0 to {model.config.vocabulary - 1}, got {stop}")
     training = model.training
     model.eval()
-    tokens = torch.empty(len(prompt), prompt.shape[1] + count, dtype=torch.long, device=prompt.device)
-    tokens[:, : prompt.shape[1]] = prompt
+    tokens = torch.empty(len(prompt), total, dtype=torch.long, device=prompt.device)
+    tokens[:, :start] = prompt
+    ended = torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
     try:
         with torch.inference_mode():
-            cache = model.cache(len(prompt), tokens.shape[1])
-            logits, step = model(prompt, keep=keep, cache=cache)[:, -1], Decoder(model, cache)
-            for at in range(prompt.shape[1], tokens.shape[1]):
+            cache = model.cache(len(prompt), total)
+            first = {name: row[:, :start] for name, row in told.items()}
+            logits, step = model(prompt, keep=keep, cache=cache, **first)[:, -1], Decoder(model, cache)
+            for at in range(start, total):
                 tokens[:, at] = _pick(logits, temperature, top_k, top_p, generator)
-                if at + 1 < tokens.shape[1]:
-                    logits = step(tokens[:, at])
+                if stop is not None:
+                    tokens[ended, at] = stop
+                    ended |= tokens[:, at] == stop
+                    if ended.all():
+                        return tokens[:, : at + 1]
+                if at + 1 < total:
+                    logits = step(tokens[:, at], **{name: row[:, at : at + 1] for name, row in told.items()})
         return tokens
     finally:
         model.train(training)
+
+
+def _told(
+    model: Transformer, positions: Tensor | None, segments: Tensor | None, prompt: Tensor, total: int
+) -> dict[str, Tensor]:
+    """Positions [#b, total, axes] and segments [#b, total] of the prompt and of what follows, if they were given."""
+    found = {}
+    if positions is not None:
+        sizes = dict(batch=len(prompt), length=total, axes=model.config.axes)
+        found["positions"] = check_positions(positions, **sizes)  # type: ignore[arg-type]
+    if segments is not None:
+        if segments.dim() != 2 or segments.shape[0] not in (1, len(prompt)) or segments.shape[1] != total:
+            found_shape, needed = list(segments.shape), [len(prompt), total]
+            raise InputError(f"segments of prompt and continuation need shape {needed}, got {found_shape}")
+        found["segments"] = segments
+    return found
 
 
 def _pick(

@@ -41,6 +41,8 @@ class Documents:
         ids = pair.k.documents
         if not pair.separate or ids is None or pair.keep is not None or pair.q is not pair.k:
             return None
+        if pair.relation is not None:  # of rows, not of documents
+            return None
         if ids.is_meta or torch.compiler.is_compiling():
             return None
         documents = Documents.of(ids)
@@ -65,13 +67,16 @@ class Documents:
         rows, keep = len(self.number) // pair.k.length, None
         if not pair.causal and int(self.lengths.min()) < self.longest:  # a causal document never sees what follows it
             keep = torch.arange(self.longest, device=self.token.device) < self.lengths[:, None]
-        segments = None if pair.k.segments is None else self._laid_out(pair.k.segments.expand(rows, -1))
+        segments, tokens = (
+            row if row is None else self._laid_out(row.expand(rows, -1)) for row in (pair.k.segments, pair.k.tokens)
+        )
         positions = self._laid_out(pair.k.positions.expand(rows, -1, -1))
         counted = Place.range(self.longest, device=self.token.device)
         stop = torch.minimum(counted.positions[..., 0], self.lengths[:, None] - 1)
         plain = pair.k.axes == 1 and torch.equal(positions[..., 0], stop)
-        place = Place(counted.positions, segments, first=0) if plain else Place(positions, segments)
-        return Pair(place, place, pair.causal, keep)
+        first = 0 if plain else None
+        place = Place(counted.positions if plain else positions, segments, first=first, tokens=tokens, keep=keep)
+        return Pair(place, place, pair.causal)
 
     def _laid_out(self, x: Tensor) -> Tensor:
         line = x.flatten(0, 1)

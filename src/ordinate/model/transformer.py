@@ -17,7 +17,7 @@ from ordinate.model.block import Block, make_norm
 from ordinate.model.bound import Bound
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
-from ordinate.model.edge import arrive
+from ordinate.model.edge import arrive, check_relation
 from ordinate.model.packed import Documents
 from ordinate.model.readout import of_documents, of_sequences
 
@@ -51,6 +51,7 @@ class Transformer(nn.Module):
         self.parts = distinct(self.per_layer)
         self.encodings = nn.ModuleList(self.parts)
         self.embedding_parts = [p for p in self.parts if type(p).embed is not Encoding.embed]
+        self.look_around = any("neighbours" in part.reads for part in self.parts)
 
     def materialise(self, device: torch.device | str, seed: int = 0) -> "Transformer":
         """Give a model that was built without storage its weights. Encodings are made afresh, buffers and all."""
@@ -79,8 +80,8 @@ class Transformer(nn.Module):
                 weight.copy_(drawn.normal_(0.0, self._std(name, weight), generator=generator(seed, "init", name)))
         if encodings:
             seen: Counter[str] = Counter()
+            device = self.embedding.weight.device
             for part in self.parts:
-                device = next((p.device for p in part.parameters()), torch.device("cpu"))
                 part.to("cpu").reset(generator(seed, "init", "encoding", part.name, seen[part.name]))
                 part.to(device)
                 seen[part.name] += 1
@@ -101,10 +102,7 @@ class Transformer(nn.Module):
         c, weight = self.config, self.embedding.weight
         if not c.causal:
             raise InputError("only a causal model can decode with a cache: this one is bidirectional")
-        return Cache(
-            layers=c.layers, batch=batch, heads=c.key_heads, capacity=capacity, width=c.head_width, axes=c.axes,
-            dtype=weight.dtype, device=weight.device,
-        )  # fmt: skip
+        return Cache(layers=c.layers, batch=batch, capacity=capacity, axes=c.axes, device=weight.device)
 
     def forward(
         self,
@@ -114,6 +112,7 @@ class Transformer(nn.Module):
         segments: Tensor | None = None,
         documents: Tensor | None = None,
         keep: Tensor | None = None,
+        relation: Tensor | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "b *n outputs"]:
         """Logits for every token; if the read-out is a classification, for every sequence, or every document of
@@ -121,17 +120,20 @@ class Transformer(nn.Module):
 
         positions: [n], [b, n] or [b, n, axes]; by default 0, 1, 2 ..., restarting with each document if the
         configuration says so, and counting real tokens alone if there is padding. segments, documents: [b, n].
-        keep: [b, n], false or 0 for padding. cache: tokens seen before, to which these are added.
+        keep: [b, n], false or 0 for padding. relation: [b, n, all tokens so far], how tokens stand to each other, for
+        encodings that read it. cache: tokens seen before, to which these are added.
         """
-        place, keep = arrive(self.config, self.parts, tokens, positions, segments, documents, keep, cache)
-        x = F.embedding(tokens, self.embedding.weight)
+        place = arrive(self.config, self.parts, tokens, positions, segments, documents, keep, cache)
+        before, extra = 0 if cache is None else cache.length, self.readout is not None
+        related = check_relation(self.parts, relation, tokens, before, extra=extra)
+        x = F.embedding(tokens.long(), self.embedding.weight)
         if self.readout is not None:
-            x, place, keep = self._append_readout(x, place, keep)
-        pair = self.pair(place, keep, cache)
+            x, place = self._append_readout(x, place)
+        pair = self.pair(place, cache, related)
         x = self.run(x, pair, cache)
         if cache is not None:
-            cache.commit(pair.k, pair.keep, explicit=positions is not None)
-        return self._answer(x, keep, place.documents)
+            cache.commit(pair.k, explicit=positions is not None)
+        return self._answer(x, place.keep, place.documents)
 
     def run(self, x: Float[Tensor, "b n d"], pair: Pair, cache: Cache | None = None) -> Float[Tensor, "b n d"]:
         """The blocks, from token embeddings to the last hidden states."""
@@ -147,8 +149,13 @@ class Transformer(nn.Module):
     ) -> tuple[Float[Tensor, "b n d"], list[Bound], Documents | None]:
         """Embeddings as the encodings change them, each layer's encoding bound to these places, and the documents if
         they are laid out side by side."""
+        place = pair.q
+        if self.look_around and pair.k is not pair.q:  # their neighbours came earlier: embeddings of all tokens so far
+            assert pair.k.tokens is not None
+            place, x = pair.k, F.embedding(pair.k.tokens.expand(len(x), -1), self.embedding.weight)
         for part in self.embedding_parts:
-            x = part.embed(x, pair.q.relabelled(part.relabel(pair.q.positions)))
+            x = part.embed(x, place.relabelled(part.relabel(place.positions)))
+        x = x if place is pair.q else x[:, pair.start :]
         documents = Documents.worth_laying_out(pair)
         pair = pair if documents is None else documents.pair(pair)
         bounds: dict[int, Bound] = {}
@@ -157,24 +164,23 @@ class Transformer(nn.Module):
                 bounds[id(encoding)] = Bound(encoding, pair)
         return x, [bounds[id(encoding)] for encoding in self.per_layer], documents
 
-    def pair(self, place: Place, keep: Tensor | None, cache: Cache | None) -> Pair:
+    def pair(self, place: Place, cache: Cache | None = None, relation: Tensor | None = None) -> Pair:
         """These tokens against all they could see."""
         separate = place.documents is not None and self.config.document_mask
-        if cache is None:
-            return Pair(place, place, self.config.causal, keep, separate)
-        keys, kept = cache.extended(place, keep)
-        return Pair(place, keys, self.config.causal, kept, separate)
+        keys = place if cache is None else cache.extended(place)
+        return Pair(place, keys, self.config.causal, separate, relation=relation)
 
-    def _append_readout(self, x: Tensor, place: Place, keep: Tensor | None) -> tuple[Tensor, Place, Tensor | None]:
+    def _append_readout(self, x: Tensor, place: Place) -> tuple[Tensor, Place]:
         """One more token, after the last: a trained vector that gathers the answer."""
         assert self.readout is not None
         x = torch.cat((x, self.readout.to(x.dtype).expand(len(x), 1, -1)), dim=1)
         after = place.positions.amax(dim=1, keepdim=True) + 1
-        parts = [p if p is None else torch.cat((p, p[:, -1:]), dim=1) for p in (place.segments, place.documents)]
-        place = Place(torch.cat((place.positions, after), dim=1), parts[0], parts[1], first=place.first)
-        if keep is not None:
-            keep = torch.cat((keep, torch.ones_like(keep[:, :1])), dim=1)
-        return x, place, keep
+        segments, documents = (
+            p if p is None else torch.cat((p, p[:, -1:]), dim=1) for p in (place.segments, place.documents)
+        )
+        tokens = None if place.tokens is None else F.pad(place.tokens, (0, 1), value=-1)
+        keep = None if place.keep is None else F.pad(place.keep, (0, 1), value=True)
+        return x, Place(torch.cat((place.positions, after), dim=1), segments, documents, place.first, tokens, keep)
 
     def _answer(self, x: Tensor, keep: Tensor | None, documents: Tensor | None) -> Tensor:
         readout = self.config.readout

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ordinate.report.words import called, listed, seeds
+from ordinate.report.words import called, counted, listed, seeds
 from ordinate.statistics.analysis import Alarm
 from ordinate.statistics.observation import range_name
 
@@ -33,13 +33,14 @@ def _gate(f: Facts) -> str:
 
 
 def _seeds(f: Facts) -> str:
-    pairs = f"{f['pairs']} pair{'s' * (f['pairs'] != 1)} of encodings"
-    return f"there are {seeds(f['seeds'])}, and a claim among {pairs} takes {f['needed']}"
+    pairs = f"{counted(f['pairs'], 'pair')} of encodings"
+    verb = "is" if f["seeds"] == 1 else "are"
+    return f"there {verb} {seeds(f['seeds'])}, and a claim among {pairs} takes {f['needed']}"
 
 
 def _unequal(f: Facts) -> str:
     whose = listed([f"{called(encoding)} has {n}" for encoding, n in f["fewer"].items()])
-    return f"not all encodings have the same {f['seeds']} seeds: {whose}"
+    return f"not all encodings have the same {seeds(f['seeds'])}: {whose}"
 
 
 def _sets(f: Facts) -> str:
@@ -52,7 +53,8 @@ def _overlap(f: Facts) -> str:
 
 
 def _diverged(f: Facts) -> str:
-    return f"training diverged: {listed([f'{called(encoding)} (seed {seed})' for encoding, seed in f['runs']])}"
+    what = "a score beyond the trained length is no number" if f.get("beyond") else "training diverged"
+    return f"{what}: {listed([f'{called(encoding)} (seed {seed})' for encoding, seed in f['runs']])}"
 
 
 def _unfinished(f: Facts) -> str:

@@ -14,8 +14,8 @@ from ordinate.report.screen import SETTINGS, draw, height
 from ordinate.report.sentences import sentences
 from ordinate.report.table import Table, comma_separated, is_number, shown
 from ordinate.report.tables import results, tables, winner
-from ordinate.report.words import cell_words, css_class, reach_words, steps_words
-from ordinate.statistics.analysis import Cell, TaskAnalysis
+from ordinate.report.words import cell_words, counted, css_class, learnt_words, reach_words, steps_words
+from ordinate.statistics.analysis import Analysis, Cell, TaskAnalysis
 from ordinate.studies.comparison import Comparison
 
 MOST_ROWS = 500  # of a table on the page; its download has all
@@ -91,6 +91,7 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
         "metric": comparison.metrics.get(task.task, "score"),
         "lengths": lengths,
         "headline": task.shown.name,
+        "needs": _needs(comparison.analysis),
         "analysis": task,
         "sentences": sentences(comparison.analysis, task),
         "alarms": [{"kind": alarm.kind, "text": alarm_text(alarm)} for alarm in task.alarms],
@@ -102,6 +103,14 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
     }
 
 
+def _needs(analysis: Analysis) -> str:
+    """How many seeds a claim takes."""
+    if not analysis.seeds_needed:
+        return ""
+    pairs = "the one pair" if analysis.pairs == 1 else f"any of the {analysis.pairs} pairs"
+    return f"; a claim about {pairs} of this comparison takes {counted(analysis.seeds_needed, 'seed')}"
+
+
 def _row(task: TaskAnalysis, encoding: str) -> dict[str, Any]:
     """One encoding on all ranges."""
     learnt, of = task.learnt.get(encoding, (0, 0))
@@ -109,8 +118,8 @@ def _row(task: TaskAnalysis, encoding: str) -> dict[str, Any]:
     steps = task.steps.get(encoding)
     return {
         "encoding": encoding,
-        "learnt": learnt,
-        "of": of,
+        "learnt": learnt_words((learnt, of)),
+        "learnt_value": learnt / of if of else None,
         "reach": reach_words(reach),
         "reach_value": reach.median if reach else None,
         "steps": steps_words(steps),

@@ -1,4 +1,4 @@
-"""The critical-difference picture: average ranks, and which of them are not told apart."""
+"""The critical-difference picture: average ranks, and which of them overlap."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from ordinate.statistics.ranks import Ranks
 def ranking(
     name: str, title: str, blocks: str, ranks: Ranks, looks: Mapping[str, Style], alpha: float, task: str = ""
 ) -> Chart:
-    """One row per encoding, best at the top; bars on the right join those that are not told apart."""
+    """One row per encoding, best at the top; bars on the right join those whose ranks overlap."""
     names = list(ranks.average)
     rows = {encoding: len(names) - index for index, encoding in enumerate(names)}
     series = [
@@ -26,7 +26,7 @@ def ranking(
     for index, group in enumerate(ranks.groups):
         at = right + 0.35 + 0.25 * index
         ends = (rows[group[0]], rows[group[-1]])
-        series.append(Series("not told apart", (at, at), ends, Style(GREY), "bar"))
+        series.append(Series("ranks overlap", (at, at), ends, Style(GREY), "bar"))
     span = right + 0.35 + 0.25 * max(len(ranks.groups), 1)
     return Chart(
         name=name,
@@ -46,10 +46,9 @@ def ranking(
 def _note(ranks: Ranks, blocks: str, alpha: float) -> str:
     if ranks.critical_difference is None:
         return f"Too few {blocks} for a critical difference: the order may be chance."
-    together = (
-        "A bar on the right joins encodings whose ranks are not told apart" if ranks.groups else "All ranks differ"
-    )
-    text = f"{together} (Nemenyi, alpha {alpha:g}, {ranks.blocks} {blocks})."
+    together = "A bar on the right joins encodings whose ranks overlap" if ranks.groups else "All ranks differ"
+    text = f"{together} (Nemenyi, alpha {alpha:g}, {ranks.blocks} {blocks} as blocks)."
+    text += " This is another and weaker test than that of the pairs, which alone makes claims."
     if ranks.friedman_p is not None:
         text += f" Friedman's test of all being alike: p = {ranks.friedman_p:.3g}."
     return text

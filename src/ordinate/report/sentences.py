@@ -1,13 +1,23 @@
-"""The verdict in sentences: what to use, how far each holds, and how good the evidence is."""
+"""The verdict in sentences: what to use, how far each holds, and what sets it above the others."""
 
 from collections.abc import Sequence
 
-from ordinate.report.words import called, capital, listed, p_words, seeds, times
-from ordinate.statistics.analysis import Analysis, Basis, Cell, Contrast, Finding, Outcome, TaskAnalysis
+from ordinate.report.evidence import evidence
+from ordinate.report.words import (
+    at_headline,
+    called,
+    capital,
+    counted,
+    listed,
+    named,
+    range_words,
+    seeds,
+    times,
+    untested,
+)
+from ordinate.statistics.analysis import Analysis, Basis, Cell, Finding, TaskAnalysis
 from ordinate.statistics.reach import Reach
 from ordinate.statistics.verdict import Word
-
-FEW = 6  # pairs that a sentence lists
 
 
 def verdicts(analysis: Analysis) -> list[str]:
@@ -17,47 +27,74 @@ def verdicts(analysis: Analysis) -> list[str]:
 
 def sentences(analysis: Analysis, task: TaskAnalysis) -> tuple[str, ...]:
     """A few on one task; the first one is the bottom line."""
+    first, *rest = [*_bottom_line(analysis, task), *_missing(task)]
+    if task.verdict.finding is Finding.ALONE:
+        rest.append("One encoding alone is no comparison.")
+    else:
+        rest += evidence(analysis, task)
+    unfinished = next((alarm.facts for alarm in task.alarms if alarm.kind == "unfinished"), None)
+    so_far = f"So far ({unfinished['done']} of {counted(unfinished['runs'], 'run')}): " if unfinished else ""
+    return (so_far + first, *rest)
+
+
+def _bottom_line(analysis: Analysis, task: TaskAnalysis) -> list[str]:
+    """Whom to use, or what was seen; how far everyone holds; what sets one above the others."""
     finding = task.verdict.finding
-    if finding is Finding.ALONE:
-        return (*_holds(task, ""), "One encoding alone is no comparison.")
     if finding is Finding.NOT_LEARNT:
-        return (_not_learnt(task), *_evidence(analysis, task))
-    use = ""
-    if finding is Finding.USE:
-        use = f"Use {listed([called(name) for name in task.verdict.use], 'or')}: "
-    first = _holds(task, use) or [_best_mean(task, use)]
-    return (*first, *_shown(task), *_evidence(analysis, task))
-
-
-def _holds(task: TaskAnalysis, use: str) -> list[str]:
-    """How far everyone holds: `rope holds to 4x, the longest tested; t5 to 2x; alibi did not learn it.`"""
+        return [_not_learnt(task)]
+    if finding is Finding.ALONE:
+        return _holds(task) or [f"The mean of {named(task.encodings[:1])} is {_number(task.shown.cells[0])}."]
+    if finding is Finding.OPEN:
+        return [*_holds(task), *_open(analysis, task)]
     if not task.reach:
-        return []
-    groups: dict[tuple[float | None, str], list[str]] = {}
-    for encoding, reach in task.reach.items():
-        groups.setdefault((reach.median, _spread(reach)), []).append(encoding)
-    ordered = sorted(groups.items(), key=lambda item: -(item[0][0] if item[0][0] is not None else -1.0))
-    parts, nobody_yet = [], True
-    for (median, spread), names in ordered:
-        if median is None:
+        return [_best_mean(task)]
+    names = listed([called(name) for name in task.verdict.use], "or")
+    if not _farthest(task):  # then how far they hold is no reason for using them
+        ends = "A reach ends at the first tested length below the bar"
+        return [f"Use {names}: {_above(task)}", *_holds(task, f"{ends}: ")]
+    if len(task.verdict.use) == 1:
+        return [*_holds(task, f"Use {names}: "), capital(_above(task))]
+    others = [name for name in task.encodings if name not in task.verdict.use]
+    (inner,) = _holds(task, f"Use {names} (best mean first): ", task.verdict.use)
+    return [inner, *_holds(task, "Of the others, ", others), capital(_above(task))]
+
+
+def _farthest(task: TaskAnalysis) -> bool:
+    """Whether those to be used hold farther than all others."""
+    medians = {name: reach.median or 0.0 for name, reach in task.reach.items()}
+    least = min(medians[name] for name in task.verdict.use)
+    return all(value < least for name, value in medians.items() if name not in task.verdict.use)
+
+
+def _holds(task: TaskAnalysis, before: str = "", names: Sequence[str] = ()) -> list[str]:
+    """How far they hold (all, if none are named): `rope holds to 4x, the longest tested; alibi did not learn it.`"""
+    groups: dict[tuple[float, str], list[str]] = {}
+    chosen = {name: reach for name, reach in task.reach.items() if name in (names or task.reach)}
+    for encoding, reach in chosen.items():
+        if reach.median is not None:
+            groups.setdefault((reach.median, _spread(reach)), []).append(encoding)
+    parts: list[str] = []
+    for (median, spread), members in sorted(groups.items(), key=lambda item: -item[0][0]):
+        who = named(members)
+        if before.startswith("Use") and tuple(sorted(members)) == tuple(sorted(task.verdict.use)) and not parts:
+            who = "it" if len(members) == 1 else "both" if len(members) == 2 else "all"
+        one = len(members) == 1
+        if not median:
+            parts.append(f"{who} {'is' if one else 'are'} below the bar at the shortest tested length already{spread}")
             continue
-        longest = task.reach[names[0]].longest
-        who = listed([called(name) for name in names])
-        if nobody_yet and use and tuple(sorted(names)) == tuple(sorted(task.verdict.use)):
-            who = "it" if len(names) == 1 else "both" if len(names) == 2 else "all"
-        verb = (" holds" if len(names) == 1 else " hold") if nobody_yet else ""
-        end = ", the longest tested" if median == longest > 1 and nobody_yet else ""
+        verb = (" holds" if one else " hold") if not parts else ""
+        end = ", the longest tested" if median == chosen[members[0]].longest > 1 and not parts else ""
         parts.append(f"{who}{verb} to {times(median)}{spread}{end}")
-        nobody_yet = False
-    tried = [name for name, reach in task.reach.items() if not reach.learnt and reach.seeds]
-    untried = [name for name, reach in task.reach.items() if not reach.seeds]
-    parts += [f"{listed([called(name) for name in tried])} did not learn it"] if tried else []
-    parts += [f"{listed([called(name) for name in untried])} has no result"] if untried else []
+    tried = [name for name, reach in chosen.items() if not reach.learnt and reach.seeds]
+    untried = [name for name, reach in chosen.items() if not reach.seeds and name not in task.unknown]
+    parts += [f"{named(tried)} did not learn it"] if tried else []
+    has = "has" if len(untried) == 1 else "have"
+    parts += [f"{named(untried)} {has} no result"] if untried else []
     text = "; ".join(parts)
-    return [f"{use}{text if use else capital_name(text)}."]
+    return [f"{before}{text if before else _beginning(text)}."] if parts else []
 
 
-def capital_name(text: str) -> str:
+def _beginning(text: str) -> str:
     """A sentence may begin with the name of an encoding, which keeps its letters; other words get a capital."""
     return capital(text) if text.startswith("no encoding") else text
 
@@ -67,140 +104,115 @@ def _spread(reach: Reach) -> str:
     if reach.low is None or reach.high is None:
         return ""
     parts = [] if reach.low == reach.high else [f"{times(reach.low)} to {times(reach.high)}"]
+    parts += untested(reach)
     if len(reach.learnt) < len(reach.seeds):
         parts.append(f"learnt by {len(reach.learnt)} of {seeds(len(reach.seeds))}")
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _best_mean(task: TaskAnalysis, use: str) -> str:
-    """For tasks without a bar or without scores in distribution."""
-    best = task.shown.cells[0]
-    if use:
-        means = listed([_number(task.shown.cell(name)) for name in task.verdict.use])
-        return f"{use}better than every other encoding {at_headline(task)}, with a mean of {means}."
-    return (
-        f"Not one encoding is shown to be above all others; {called(best.encoding)} has the best mean "
-        f"({_number(best)}, {range_words(task)})."
-    )
-
-
-def _shown(task: TaskAnalysis) -> list[str]:
-    """Where nobody is above all others: what was seen, and what was not shown."""
-    if not task.reach:
+def _missing(task: TaskAnalysis) -> list[str]:
+    """Of whom nobody can know whether the task was learnt, and what to add."""
+    if not task.unknown:
         return []
-    r = task.shown
-    means = [cell for cell in r.cells if cell.interval is not None]
-    if task.verdict.finding is Finding.USE:
-        best = listed([f"{called(name)} ({_number(r.cell(name))})" for name in task.verdict.use])
-        refusing = [called(cell.encoding) for cell in r.cells if cell.word is Word.OUT_OF_RANGE]
-        tested = len(r.cells) - len(task.verdict.use) - len(refusing)
-        above = [f"{capital(at_headline(task))} the tests set {best} above every other encoding"] if tested else []
-        cannot = f"{listed(refusing)} cannot go to {range_words(task)}" if refusing else ""
-        return [capital("; ".join([*above, *([cannot] if cannot else [])])) + "."]
-    if not means:
-        return [f"Not one encoding that learnt it can go to {range_words(task)}."]
-    if not any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in r.cells):
-        return [f"{capital(at_headline(task))} every encoding is at the floor ({r.floor:.3f})."]
-    best_cell = means[0]
+    whose = listed([f"{called(name)} ({seeds(n)})" for name, n in task.unknown.items()])
     return [
-        f"Not one encoding is shown to be above all others {at_headline(task)}; the best mean there has "
-        f"{called(best_cell.encoding)} ({_number(best_cell)})."
+        f"No score in distribution at length {task.trained}: {whose}. Whether these seeds learnt the task is unknown, "
+        f"so they are not compared: add rows with split id and length {task.trained}."
     ]
 
 
-def range_words(task: TaskAnalysis) -> str:
-    """The headline range with its multiple of the trained length: `longer 64 (2x)`."""
+def _best_mean(task: TaskAnalysis) -> str:
+    """For tasks without a bar or without scores in distribution."""
+    means = listed([_number(task.shown.cell(name)) for name in task.verdict.use])
+    names = listed([called(name) for name in task.verdict.use], "or")
+    return f"Use {names}: better than every other encoding {at_headline(task)}, with a mean of {means}."
+
+
+def _above(task: TaskAnalysis) -> str:
+    """What sets those to be used above each of the others: scores, learning, or that the other cannot go there."""
+    use, claims = task.verdict.use, [pair for pair in task.pairs if pair.claim]
+    groups: dict[str, list[str]] = {"score": [], "learning": [], "either": [], "cannot": []}
+    for other in (name for name in task.encodings if name not in use):
+        bases = {p.better: set[Basis]() for p in claims if p.worse == other}
+        for pair in claims:
+            if pair.worse == other:
+                bases[pair.better].add(pair.basis)
+        own = [bases.get(name, set()) for name in use]
+        kind = "either" if all(own) else "cannot"
+        kind = "learning" if all(Basis.LEARNING in basis for basis in own) else kind
+        kind = "score" if all(Basis.SCORES in basis for basis in own) else kind
+        groups[kind].append(other)
+    means = listed([_number(task.shown.cell(name)) for name in use])
+    mean = f"its mean is {means}" if len(use) == 1 else f"their means are {means}"
+    score = f"by score {at_headline(task)}, where {mean}"
+    learning = "by the number of seeds that learnt the task"
+    by = (("score", score), ("learning", learning), ("either", f"{score}, or {learning}"))
+    parts = [f"above {named(groups[kind])} {words}" for kind, words in by if groups[kind]]
+    end = f"; {named(groups['cannot'])} cannot go to {range_words(task)}" if groups["cannot"] else ""
+    if all(task.shown.cell(name).interval is None for name in use):
+        end += f"; {at_headline(task)} there is no score of it"
+    elif not groups["score"] and not groups["either"]:
+        end += f"; {at_headline(task)} {mean}, the floor {task.shown.floor:.3f}"
+    return f"the tests set {named(use)} {', and '.join(parts)}{end}."
+
+
+def _open(analysis: Analysis, task: TaskAnalysis) -> list[str]:
+    """Where nobody is above all others: what was seen, and what was not shown."""
     r = task.shown
-    multiple = f" ({times(r.length / task.trained)})" if task.trained and r.split == "ood" else ""
-    return r.name + multiple
-
-
-def at_headline(task: TaskAnalysis) -> str:
-    """`at longer 64 (2x)`, `in distribution 32`."""
-    return ("" if task.shown.split == "id" else "at ") + range_words(task)
+    means = [cell for cell in r.cells if cell.interval is not None]
+    if task.verdict.held_back:
+        failed = {cell.encoding: cell.failed for cell in r.cells}
+        others = [cell.encoding for cell in means if cell.encoding not in task.verdict.held_back]
+        least = min((failed[name] for name in others), key=lambda bad_of: bad_of[0] / bad_of[1])
+        whose = named([name for name in others if failed[name] == least])
+        more = [name for name in task.verdict.held_back if failed[name][0] * least[1] > least[0] * failed[name][1]]
+        bad = "; ".join(f"{named([name])} in {failed[name][0]} of {failed[name][1]}" for name in more)
+        higher = "higher scores" if task.direction == "higher" else "lower losses"
+        show, fail = ("show" + "s" * (len(task.verdict.held_back) == 1), "fail" + "s" * (len(more) == 1))
+        who = named(more) if len(more) < len(task.verdict.held_back) else ""
+        return [
+            f"No recommendation: {named(task.verdict.held_back)} {show} {higher} {at_headline(task)}, but "
+            f"{f'{who} ' if who else ''}{fail} in more seeds ({bad}) than {whose} ({least[0]} of {least[1]})."
+        ]
+    if not means:
+        return [] if task.unknown else [f"Not one encoding that learnt it has a score at {range_words(task)}."]
+    refuse = [cell.encoding for cell in r.cells if cell.word is Word.OUT_OF_RANGE]
+    best = means[0]
+    if len(means) == 1 and len(refuse) == len(r.cells) - 1:
+        return [
+            f"Only {named([best.encoding])} can go to {range_words(task)} ({_number(best)}); {named(refuse)} cannot, "
+            "so nothing is tested there."
+        ]
+    if task.reach and not any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in r.cells):
+        return [f"{capital(at_headline(task))} every encoding that has a score is at the floor ({r.floor:.3f})."]
+    name = named([best.encoding])
+    short = [cell.encoding for cell in r.cells if 0 < len(cell.seeds) < analysis.seeds_needed]
+    if short and len(task.seeds) >= analysis.seeds_needed:
+        has = "has" if len(short) == 1 else "have"
+        return [
+            f"No recommendation {at_headline(task)}, where {named(short)} {has} fewer than the "
+            f"{seeds(analysis.seeds_needed)} that it takes; the best mean there, {_number(best)}, is that of {name}."
+        ]
+    return [
+        f"Not one encoding is shown to be above all others {at_headline(task)}; the best mean there, {_number(best)}, "
+        f"is that of {name}."
+    ]
 
 
 def _not_learnt(task: TaskAnalysis) -> str:
     r = next((r for r in reversed(task.ranges) if r.split == "id"), task.ranges[0])
     words = {word for cell in r.cells for word in cell.words}
     closest = max(r.cells, key=lambda cell: cell.inside if cell.inside is not None else -1.0)
-    at = f"{called(closest.encoding)} comes closest, {closest.inside:.3f}" if closest.inside is not None else "no score"
+    at = (
+        f"{named([closest.encoding])} comes closest, {closest.inside:.3f}" if closest.inside is not None else "no score"
+    )
     if words <= {Word.DIVERGED, Word.AT_CHANCE}:
         at = "every run diverged" if words == {Word.DIVERGED} else "every one is at the floor"
+    scored = " that has scores in distribution" if task.unknown else ""
     return (
-        f"Not one encoding learnt {task.task} with this budget ({at}, bar {task.bar:g}), so nothing can be said about "
-        "longer sequences: train longer, or make the task easier."
+        f"Not one encoding{scored} learnt {task.task} with this budget ({at}, bar {task.bar:g}), so nothing can be "
+        "said about longer sequences: train longer, or make the task easier."
     )
-
-
-def _evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
-    """What the tests allow to be said, learning first, and what so few seeds cannot see."""
-    lines = []
-    learning = [p for p in task.pairs if p.claim and p.basis is Basis.LEARNING]
-    if learning:
-        lines.append(f"Learnt in more seeds: {_claims(learning)}.")
-    scores = [p for p in task.pairs if p.claim and p.basis is Basis.SCORES]
-    if scores:
-        better = "higher score" if task.direction == "higher" else "lower loss"
-        lines.append(f"{capital(better)} {at_headline(task)}: {_claims(scores)}.")
-    claimed = {frozenset((p.better, p.worse)) for p in (*learning, *scores)}
-    for outcome, words in (
-        (Outcome.ALIKE, "No difference above 0.02"),
-        (Outcome.OPEN, "Not told apart"),
-        (Outcome.FEW_SEEDS, "Not enough seeds for a claim"),
-    ):
-        same = [p for p in task.pairs if p.outcome is outcome and p.basis is Basis.SCORES]
-        same = [p for p in same if frozenset((p.better, p.worse)) not in claimed]
-        if same:
-            lines.append(f"{words} {at_headline(task)}: {_named(same)}.")
-    if len(task.seeds) < analysis.seeds_needed:
-        lines.append(
-            f"A claim about any of the {analysis.pairs} pairs takes {analysis.seeds_needed} seeds; there are "
-            f"{len(task.seeds)}."
-        )
-    elif not learning and not scores:
-        lines.append(f"The tests tell no pair apart at a risk of {analysis.alpha:g}.")
-    if task.verdict.unseen is not None and (learning or scores):
-        lines.append(
-            f"{capital(seeds(task.verdict.seeds))} that all agree leave a failure rate of up to "
-            f"{100 * task.verdict.unseen:.0f} % unseen."
-        )
-    return lines
-
-
-def _named(pairs: Sequence[Contrast]) -> str:
-    if len(pairs) > FEW:
-        return f"{len(pairs)} pairs"
-    return "; ".join(f"{called(p.better)} and {called(p.worse)}" for p in pairs)
-
-
-def _claims(pairs: Sequence[Contrast]) -> str:
-    """Who is better than whom, by at least how much, and how sure that is; those with the same losers share a part."""
-    worse: dict[str, list[str]] = {}
-    for pair in pairs:
-        worse.setdefault(pair.better, []).append(pair.worse)
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for better, losers in worse.items():
-        alike.setdefault(tuple(sorted(losers)), []).append(better)
-    parts = []
-    for group, winners in alike.items():
-        members = [p for p in pairs if p.better in winners]
-        p = max(max(p.corrected, p.corrected_welch or 0.0) for p in members)
-        facts = f"{_by(members)}, {p_words(p)}"
-        parts.append(f"{listed([*map(called, winners)])} over {listed([*map(called, group)])} ({facts})")
-    return "; ".join(parts)
-
-
-def _by(pairs: Sequence[Contrast]) -> str:
-    """The smallest difference of some pairs."""
-    least = min(pairs, key=lambda pair: abs(pair.difference.mean))
-    some = "from " * (len({pair.difference.mean for pair in pairs}) > 1)
-    if least.basis is Basis.LEARNING:
-        (good, of), (bad, also) = ((round(m * n), n) for m, n in zip(least.means, least.seeds, strict=True))
-        return f"{some}{good} of {of} against {bad} of {also}"
-    counts = sorted({n for pair in pairs for n in pair.seeds})
-    span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"mean difference {some}{abs(least.difference.mean):.3f}, {span} seeds each"
 
 
 def _number(cell: Cell) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ordinate.report.chart import file_names
 from ordinate.report.table import Column, Table, Value, jsonable
-from ordinate.report.words import cell_words, mean_and_interval, outcome_words, reach_words, steps_words
+from ordinate.report.words import cell_words, learnt_words, mean_and_interval, outcome_words, reach_words, steps_words
 from ordinate.statistics.analysis import Basis, Cell, Contrast, TaskAnalysis
 from ordinate.statistics.observation import range_name
 from ordinate.statistics.ranks import Ranks
@@ -37,7 +37,7 @@ def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
     bold = set()
     for encoding in task.encodings:
         head: list[Value] = [encoding]
-        head += ["{} of {}".format(*task.learnt[encoding])] if task.learnt else []
+        head += [learnt_words(task.learnt[encoding])] if task.learnt else []
         head += [steps_words(task.steps.get(encoding))] if task.steps else []
         head += [reach_words(task.reach[encoding])] if task.reach else []
         if winner(task) == encoding:
@@ -52,7 +52,11 @@ def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
     if task.bar is None and task.direction == "lower":
         note += " Lower is better."
     note += f" Pairs are tested at {task.shown.name} alone; "
-    note += "bold: above every other encoding there." if bold else "not one is shown to be above all others there."
+    note += (
+        "bold: above every other encoding that can go there, by score or by the seeds that learnt the task."
+        if bold
+        else "not one is shown to be above all others there."
+    )
     return Table(f"summary {task.task}", f"{task.task}: {metric}", columns, tuple(rows), frozenset(bold), note)
 
 
@@ -113,9 +117,11 @@ def pairs(comparison: Comparison) -> Table:
         for pair in task.pairs
     ]  # fmt: skip
     note = (
-        "Scores: exact two-sample permutation test and Welch's test of seeds that learnt the task; learning: Fisher's "
-        "exact test of how many did. Corrected by Holm over all pairs of all tasks, without tests that cannot reach "
-        f"their threshold; a claim needs both below {comparison.analysis.alpha:.3g}."
+        "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random partings beyond) and Welch's "
+        "test of seeds that learnt the task; learning: Fisher's exact test of how many did. Corrected by Holm over all "
+        "tests of all tasks, after Tarone without those that could not reach significance however the seeds fall; a "
+        f"claim needs both below {comparison.analysis.alpha:.3g}. Intervals are those of one pair alone; no "
+        "difference above 0.02: the interval corrected for all pairs (Bonferroni) lies within 0.02."
     )
     return Table("pairs", "Pairs", columns, tuple(rows), note=note)
 
@@ -169,7 +175,10 @@ def ranks(comparison: Comparison) -> Table:
             rows += _ranked(("task", task.task, task.shown.name), task.shown.ranks)
     for family, found in comparison.analysis.families.items():
         rows += _ranked(("family", family, None), found)
-    note = "Ranks that share a letter are not told apart. Blocks: seeds of a task, tasks of a family."
+    note = (
+        "Ranks that share a letter overlap (Nemenyi's test; blocks: seeds of a task, tasks of a family). This is a "
+        "different and weaker test than that of the pairs, which alone makes claims."
+    )
     return Table("ranks", "Ranks", columns, tuple(rows), note=note)
 
 

@@ -5,8 +5,17 @@ from rich.table import Table
 from rich.text import Text
 
 from ordinate.report.alarms import alarm_text
-from ordinate.report.sentences import at_headline, range_words, sentences
-from ordinate.report.words import cell_words, mean_and_interval, reach_words, seeds, steps_words
+from ordinate.report.sentences import sentences
+from ordinate.report.words import (
+    at_headline,
+    cell_words,
+    learnt_words,
+    mean_and_interval,
+    range_words,
+    reach_words,
+    seeds,
+    steps_words,
+)
 from ordinate.statistics.analysis import Analysis, TaskAnalysis
 from ordinate.statistics.verdict import Word
 
@@ -50,21 +59,21 @@ def table(task: TaskAnalysis) -> Table:
     inside = None if inside is task.shown else inside
     columns = ["encoding", *(["learnt"] if task.learnt else []), *(["steps to learn"] if task.steps else [])]
     columns += [*(["in distribution"] if inside else []), range_words(task)]
-    columns += [*(["reach"] if task.reach else []), *(["there"] if task.learnt else [])]
+    columns += [*(["reach"] if task.reach else []), *(["there"] if task.bar is not None else [])]
     found = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in columns:
         found.add_column(name, no_wrap=name in ("encoding", "learnt", "reach"))
     for encoding in task.encodings:
         cell = task.shown.cell(encoding)
         row: list[Text | str] = [encoding]
-        row += ["{}/{}".format(*task.learnt[encoding])] if task.learnt else []
+        row += [learnt_words(task.learnt[encoding], "/")] if task.learnt else []
         row += [steps_words(task.steps.get(encoding), ">")] if task.steps else []
         if inside:
             mean = inside.cell(encoding).interval
             row.append(f"{mean.mean:.3f}" if mean else "-")
         row.append(mean_and_interval(cell.interval) or "-")
         row += [reach_words(task.reach[encoding])] if task.reach else []
-        if task.learnt:
+        if task.bar is not None:
             row.append(Text(cell_words(cell), _STYLE.get(cell.word, "") if cell.word else ""))
         found.add_row(*row)
     return found

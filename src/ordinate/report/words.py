@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ordinate.statistics.analysis import Cell, Contrast, Outcome
+from ordinate.statistics.analysis import Cell, Contrast, Outcome, TaskAnalysis
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.verdict import Word
@@ -23,6 +23,11 @@ def called(encoding: str) -> str:
     return "no encoding" if encoding == "none" else encoding
 
 
+def named(encodings: Sequence[str]) -> str:
+    """Some encodings as those who do something: `no encoding` alone would be read as nobody there."""
+    return "`none` (no encoding)" if list(encodings) == ["none"] else listed([called(name) for name in encodings])
+
+
 def listed(names: Sequence[str], last: str = "and") -> str:
     """`a, b and c`."""
     *most, end = names
@@ -30,7 +35,12 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 
 
 def seeds(n: int) -> str:
-    return f"{n} seed{'s' * (n != 1)}"
+    return counted(n, "seed")
+
+
+def counted(n: int, thing: str) -> str:
+    """`1 pair`, `2 pairs`."""
+    return f"{n} {thing}{'s' * (n != 1)}"
 
 
 def capital(text: str) -> str:
@@ -42,13 +52,25 @@ def cell_words(cell: Cell) -> str:
     if not cell.seeds:
         return "no result"
     if not cell.words:
-        return "not scored in distribution" if cell.interval is None and any(s is not None for s in cell.scores) else ""
+        return ""
     if cell.word is None:
         counts = sorted(cell.words.items(), key=lambda item: -item[1])
         return "mixed: " + ", ".join(f"{n} {_PLURAL.get(word, word) if n > 1 else word}" for word, n in counts)
     if cell.word is Word.DID_NOT_FIT and cell.inside is not None and cell.interval is None:
-        return f"did not fit ({cell.inside:.2f})"
+        return f"did not fit ({_below(cell.inside, cell.bar)})"
     return cell.word.value
+
+
+def _below(score: float, bar: float | None) -> str:
+    """With as many digits as it takes to see that it is below the bar: 0.949 and not 0.95."""
+    digits = next((n for n in range(2, 16) if bar is None or round(score, n) < bar), 16)
+    return f"{score:.{digits}f}"
+
+
+def learnt_words(learnt: tuple[int, int], between: str = " of ") -> str:
+    """`4 of 6`; `-` where no seed has a score in distribution."""
+    good, of = learnt
+    return f"{good}{between}{of}" if of else "-"
 
 
 def mean_and_interval(mean: Interval | None) -> str:
@@ -65,12 +87,32 @@ def times(multiple: float) -> str:
     return f"{multiple:.3g}x"
 
 
+def range_words(task: TaskAnalysis) -> str:
+    """The headline range with its multiple of the trained length: `longer 64 (2x)`."""
+    r = task.shown
+    multiple = f" ({times(r.length / task.trained)})" if task.trained and r.split == "ood" else ""
+    return r.name + multiple
+
+
+def at_headline(task: TaskAnalysis) -> str:
+    """`at longer 64 (2x)`, `in distribution 32`."""
+    return ("" if task.shown.split == "id" else "at ") + range_words(task)
+
+
 def reach_words(reach: Reach | None) -> str:
-    """`2x`, `2x (1.5x to 3x)`, `-` where no seed learnt the task."""
+    """`2x`, `2x (1.5x to 3x)`, `1x (not tested beyond)`, `-` where no seed learnt the task."""
     if reach is None or reach.median is None or reach.low is None or reach.high is None:
         return "-"
-    spread = "" if reach.low == reach.high else f" ({times(reach.low)} to {times(reach.high)})"
-    return times(reach.median) + spread
+    parts = [*([] if reach.low == reach.high else [f"{times(reach.low)} to {times(reach.high)}"]), *untested(reach)]
+    return times(reach.median) + (f" ({'; '.join(parts)})" if parts else "")
+
+
+def untested(reach: Reach) -> list[str]:
+    """How many seeds end where nothing was tested: what they could do there is unknown."""
+    if not reach.untested:
+        return []
+    whose = "" if reach.untested == len(reach.learnt) else f"{reach.untested} of {len(reach.learnt)} "
+    return [f"{whose}not tested {'at the next length' if reach.longest > 1 else 'beyond'}"]
 
 
 def steps_words(steps: Steps | None, more_than: str = "more than ") -> str:

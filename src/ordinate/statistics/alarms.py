@@ -24,10 +24,12 @@ def alarms_of(
     pairs: int,
     seeds_needed: int,
 ) -> list[Alarm]:
-    """All alarms that the scores of one task raise; `learnt` is empty for a task scored by loss."""
+    """All alarms that the scores of one task raise; `learnt` is empty where there is nothing to tell it by."""
     alarms = [*_seeds(items, pairs, seeds_needed), *_sets(items), *_overlap(items), *_diverged(items)]
-    if learnt:
-        alarms += [alarm for r in ranges for alarm in _level(r)]
+    if items[0].bar is not None:
+        nobody = bool(learnt) and not any(good for good, _ in learnt.values())
+        # Where nobody learnt the task, that nobody can do it at other lengths is no news.
+        alarms += [a for r in ranges for a in _level(r) if r.split == "id" or a.kind != "floor" or not nobody]
         short = {encoding: [good, of] for encoding, (good, of) in learnt.items() if good < of}
         alarms += [Alarm("gate", {"learnt": short})] if short else []
     return alarms
@@ -80,6 +82,10 @@ def _overlap(items: Sequence[Observation]) -> Iterator[Alarm]:
 
 
 def _diverged(items: Sequence[Observation]) -> Iterator[Alarm]:
-    runs = sorted({(item.encoding, item.seed) for item in items if item.diverged})
-    if runs:
-        yield Alarm("diverged", {"runs": [list(run) for run in runs]})
+    """Runs that diverged, and those that came to no number only beyond what they were trained on."""
+    runs = {(item.encoding, item.seed) for item in items if item.diverged}
+    fine = {(item.encoding, item.seed) for item in items if item.split == "id" and item.score is not None}
+    if runs - fine:
+        yield Alarm("diverged", {"runs": [list(run) for run in sorted(runs - fine)]})
+    if runs & fine:
+        yield Alarm("diverged", {"runs": [list(run) for run in sorted(runs & fine)], "beyond": True})

@@ -19,6 +19,8 @@ from ordinate.statistics.verdict import Score, Word, normalised, word
 
 ORDER: tuple[Split, ...] = ("id", "ood", "shift")  # validation chooses learning rates; it is no result
 Key = tuple[str, int]  # encoding and seed
+FAILED = (Word.DIVERGED, Word.AT_CHANCE, Word.DID_NOT_FIT)
+USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
 
 
 def analyse(
@@ -55,7 +57,24 @@ def analyse(
     )
     encodings = tuple(dict.fromkeys(item.encoding for item in observations))
     families = _families(analysed, alpha)
-    return Analysis(analysed, encodings, alpha, pairs, needed, families, tuple(limits), tuple(preliminary))
+    relaxed = (*preliminary, *_unfinished(alarms or {}))
+    return Analysis(analysed, encodings, alpha, pairs, needed, families, tuple(limits), relaxed)
+
+
+def _unfinished(alarms: Mapping[str, Sequence[Alarm]]) -> tuple[str, ...]:
+    """A study whose runs are not all there is preliminary: its risk was planned for all of them."""
+    facts = [alarm.facts for own in alarms.values() for alarm in own if alarm.kind == "unfinished"]
+    runs = sum(fact["runs"] for fact in facts)
+    return (f"{sum(fact['done'] for fact in facts)} of {runs} planned runs are done",) if facts else ()
+
+
+def few_seeds(observations: Sequence[Observation]) -> tuple[str, ...]:
+    """Why a file of results is preliminary: some encoding has fewer seeds than a comparison runs."""
+    own: dict[tuple[str, str], set[int]] = {}
+    for item in observations:
+        own.setdefault((item.task, item.encoding), set()).add(item.seed)
+    fewest = min(map(len, own.values()), default=USUAL_SEEDS)
+    return (f"{fewest} seed{'s' * (fewest != 1)} where {USUAL_SEEDS} are the rule",) if fewest < USUAL_SEEDS else ()
 
 
 class _Task:
@@ -78,13 +97,13 @@ class _Task:
         self.scored = self.first.bar is not None
         self.gated = self.scored and self.inside is not None
         inside = (self.inside or {}).items() if self.scored else ()
-        self._learnt = {key for key, item in inside if self._word(item) is Word.SOLVES}
+        known = {key: self._word(item) for key, item in inside}
+        self._learnt = {key: own is Word.SOLVES for key, own in known.items() if own is not Word.UNKNOWN}
 
     def samples(self) -> Iterator[Sample]:
         """What is to be tested: of every two encodings how many seeds learnt the task, then scores in the headline."""
         if self.gated:
-            rates = {e: tuple(float(self.learnt((e, seed))) for seed in self.own[e]) for e in self.encodings}
-            yield from self._compared(rates, Basis.LEARNING)
+            yield from self._compared({e: tuple(map(float, self._flags(e))) for e in self.encodings}, Basis.LEARNING)
         rows = self.at[self.headline]
         scores = {
             encoding: tuple(
@@ -117,8 +136,8 @@ class _Task:
         ranges = tuple(self._range(place) for place in self.places)
         at = self.places.index(self.headline)
         best_first = tuple(cell.encoding for cell in ranges[at].cells)
-        learnt = {e: (sum(self.learnt((e, seed)) for seed in self.own[e]), len(self.own[e])) for e in best_first}
-        learnt = learnt if self.scored else {}
+        flags = {e: self._flags(e) for e in best_first} if self.gated else {}
+        learnt = {e: (sum(own), len(own)) for e, own in flags.items()}
         return TaskAnalysis(
             task=self.name,
             family=self.first.family,
@@ -135,35 +154,54 @@ class _Task:
             pairs=tuple(pairs),
             verdict=conclude(best_first, ranges[at], pairs, learnt, needed),
             alarms=(*alarms, *alarms_of(self.items, ranges, learnt, all_pairs, needed)),
+            unknown={e: len(self.own[e]) - len(own) for e, own in flags.items() if len(own) < len(self.own[e])},
         )
 
-    def learnt(self, key: Key) -> bool:
-        """Whether a seed learnt the task. Without scores in distribution there is no gate to pass."""
-        return not self.gated or key in self._learnt
+    def _flags(self, encoding: str) -> list[bool]:
+        """Who learnt the task, of the seeds of which that is known: a seed without a score in distribution is not."""
+        known = ((encoding, seed) for seed in self.own[encoding])
+        return [self._learnt[key] for key in known if key in self._learnt]
 
-    def _word(self, item: Observation) -> Word | None:
-        """The word of one seed on one range; none where it has no score in distribution to judge by."""
+    def _may_report(self, key: Key) -> bool:
+        """Whether a seed passes the gate; where nobody has scores in distribution there is none to pass."""
+        return not self.gated or self._learnt.get(key, False)
+
+    def _word(self, item: Observation) -> Word:
+        """The word of one seed on one range."""
         assert item.bar is not None
-        if item.split == "id" or self.inside is None:
-            return word(item.bar, _score(item), None, diverged=item.diverged)
-        start = self.inside.get((item.encoding, item.seed))
-        return None if start is None else word(item.bar, _score(start), _score(item), diverged=start.diverged)
+        if item.split == "id":
+            return word(item.bar, _score(item), None)
+        start = (self.inside or {}).get((item.encoding, item.seed))
+        return word(item.bar, Score(None, 0.0) if start is None else _score(start), _score(item))
 
     def _counts(self, item: Observation) -> bool:
         """Whether a score may be reported: out of distribution, only of seeds that learnt the task."""
         there = item.score is not None and not item.diverged
-        return there and (item.split == "id" or self.learnt((item.encoding, item.seed)))
+        return there and (item.split == "id" or self._may_report((item.encoding, item.seed)))
 
     def _reach(self, encoding: str) -> Reach:
         assert self.trained is not None and self.first.bar is not None
         along = [place for place in self.places if place[0] != "shift"]
+        longest = max(length for _, length in along)
         seeds: list[float | None] = []
-        for seed in self.own[encoding]:
-            rows = [(place[1], self.at[place].get((encoding, seed))) for place in along]
-            scores = [(length, item.score) for length, item in rows if item is not None]
-            learnt = (encoding, seed) in self._learnt
-            seeds.append(reach(scores, self.first.bar, self.trained) if learnt else None)
-        return Reach(tuple(seeds), max(length for _, length in along) / self.trained)
+        untested = 0
+        for key in ((encoding, seed) for seed in self.own[encoding]):
+            if key not in self._learnt:
+                continue
+            if not self._learnt[key]:
+                seeds.append(None)
+                continue
+            rows = [(place, self.at[place].get(key)) for place in along]
+            # A length beyond the trained ones that this seed has no row for ends its reach; nobody knows what is there.
+            scores = [
+                (at[1], None if item is None else item.score) for at, item in rows if item is not None or at[0] == "ood"
+            ]
+            missing = [at[1] for at, item in rows if item is None and at[0] == "ood"]
+            own = reach(scores, self.first.bar, self.trained)
+            beyond = min((length for length, _ in scores if length > own * self.trained), default=None)
+            untested += longest == self.trained if beyond is None else beyond in missing
+            seeds.append(own)
+        return Reach(tuple(seeds), longest / self.trained, untested)
 
     def _range(self, place: RangeKey) -> Range:
         rows = self.at[place]
@@ -174,7 +212,7 @@ class _Task:
             key=lambda c: (
                 c.interval is None,
                 -sign * c.interval.mean if c.interval else 0.0,
-                -sum(self.learnt((c.encoding, seed)) for seed in c.seeds),
+                -sum(self._may_report((c.encoding, seed)) for seed in c.seeds),
                 -sign * (_mean(c.scores) or 0.0),
                 c.encoding,
             )
@@ -183,19 +221,18 @@ class _Task:
 
     def _cell(self, encoding: str, place: RangeKey) -> Cell:
         items = [item for seed in self.own[encoding] if (item := self.at[place].get((encoding, seed)))]
-        words: dict[Word, int] = {}
-        for item in items if self.scored else ():
-            own = self._word(item)
-            if own is not None:
-                words[own] = words.get(own, 0) + 1
+        own = [self._word(item) if self.scored else None for item in items]
+        words = {word: own.count(word) for word in own if word is not None}
         counted = tuple(self._counts(item) for item in items)
+        known = sum(yes or word is not Word.UNKNOWN for yes, word in zip(counted, own, strict=True))
+        failed = sum(item.diverged or word in FAILED for item, word in zip(items, own, strict=True))
         values = [item.score for item, yes in zip(items, counted, strict=True) if yes and item.score is not None]
         mean = interval(values, bounds=(0.0, 1.0) if self.scored else None) if values else None
         scaled = normalised(mean.mean, items[0].chance) if mean and self.scored and items[0].chance < 1 else None
         starts = [(self.inside or {}).get((item.encoding, item.seed)) for item in items]
         return Cell(
             encoding, words, tuple(item.seed for item in items), tuple(item.score for item in items), counted, mean,
-            scaled, _mean([start.score for start in starts if start is not None]),
+            scaled, _mean([start.score for start in starts if start is not None]), (failed, known), self.first.bar,
         )  # fmt: skip
 
     def _ranks(self, rows: dict[Key, Observation]) -> Ranks | None:
@@ -216,7 +253,7 @@ class _Task:
 
 
 def _score(item: Observation) -> Score:
-    return Score(item.score, item.floor, item.sequences)
+    return Score(item.score, item.floor, item.sequences, item.diverged)
 
 
 def _mean(scores: Sequence[float | None]) -> float | None:

@@ -26,6 +26,8 @@ class Cell:
     interval: Interval | None  # of the mean over those that count
     normalised: float | None  # that mean: 0 at chance, 1 when all is right
     inside: float | None  # the mean score in distribution of all its seeds
+    failed: tuple[int, int] = (0, 0)  # seeds that did not learn the task or diverged, of those of which that is known
+    bar: float | None = None  # of the task
 
     @property
     def word(self) -> Word | None:
@@ -105,7 +107,7 @@ class Finding(StrEnum):
 
     ALONE = "one encoding"  # nothing to compare
     NOT_LEARNT = "nobody learnt it"
-    USE = "use"  # the tests set some encodings above all others
+    USE = "use"  # the tests set some encodings above all others that can go there
     OPEN = "not shown"  # they do not
 
 
@@ -117,6 +119,7 @@ class Verdict:
     use: tuple[str, ...]  # above all others, and not told apart among themselves
     seeds: int  # the fewest that an encoding has
     unseen: float | None  # the rate of failures that so many seeds cannot see, even if all agree
+    held_back: tuple[str, ...] = ()  # would be `use`, but fail in more of their seeds than one that they score above
 
 
 @dataclass(frozen=True)
@@ -132,12 +135,13 @@ class TaskAnalysis:
     seeds: tuple[int, ...]
     ranges: tuple[Range, ...]  # id, then ood, then shift, by length
     headline: int  # which of the ranges encodings are tested on
-    learnt: dict[str, tuple[int, int]]  # encoding: seeds that learnt the task, of how many; empty for a loss
-    reach: dict[str, Reach]  # encoding: how far it holds; empty for a loss
+    learnt: dict[str, tuple[int, int]]  # encoding: seeds that learnt the task, of how many of which that is known
+    reach: dict[str, Reach]  # encoding: how far it holds; both empty for a loss, and without scores in distribution
     steps: dict[str, Steps]  # encoding: how long learning took, where that is known
     pairs: tuple[Contrast, ...]  # those that have seeds to compare, learning first
     verdict: Verdict
     alarms: tuple[Alarm, ...]
+    unknown: dict[str, int] = field(default_factory=dict)  # encoding: seeds without a score in distribution, if any
 
     @property
     def shown(self) -> Range:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ordinate.statistics import fisher
 from ordinate.statistics.analysis import Basis, Contrast, Outcome
-from ordinate.statistics.looks import no_difference
+from ordinate.statistics.looks import ALIKE, no_difference
 from ordinate.statistics.pairs import effective_number, holm
 from ordinate.statistics.permutation import least_p, permutations
 from ordinate.statistics.welch import Difference, difference, welches
@@ -60,7 +60,7 @@ def judge(samples: Sequence[Sample], alpha: float) -> list[Contrast]:
     corrected = holm(first, least, alpha)
     floored = [p if w is None else max(w, floor) for p, w, floor in zip(first, second, least, strict=True)]
     corrected_welch = holm(floored, least, alpha)
-    count = effective_number(least, alpha)
+    count, tests = effective_number(least, alpha), max(len(scores), 1)
     pairs = []
     for sample, p, w, one, two, floor in zip(samples, first, second, corrected, corrected_welch, least, strict=True):
         gap = _difference(sample, alpha)
@@ -70,7 +70,7 @@ def judge(samples: Sequence[Sample], alpha: float) -> list[Contrast]:
             Contrast(
                 sample.better, sample.worse, sample.basis, (len(sample.values[0]), len(sample.values[1])), sample.means,
                 gap, p, max(one, two) if w is None else one, w, None if w is None else two,
-                _outcome(sample, gap, max(one, two) < alpha, possible),
+                _outcome(sample, max(one, two) < alpha, possible, alpha / tests),
             )
         )  # fmt: skip
     return pairs
@@ -87,7 +87,8 @@ def _difference(sample: Sample, alpha: float) -> Difference:
     return difference(*sample.values, 1 - alpha, SHARES if sample.bounded else None)
 
 
-def _outcome(sample: Sample, gap: Difference, sure: bool, possible: bool) -> Outcome:
+def _outcome(sample: Sample, sure: bool, possible: bool, share: float) -> Outcome:
+    """`share` of the risk is that of calling this one pair alike (Bonferroni over all pairs that have scores)."""
     if sample.at_floor:
         return Outcome.FLOOR
     if sample.basis is Basis.LEARNING and sample.means in ((0.0, 0.0), (1.0, 1.0)):
@@ -96,6 +97,8 @@ def _outcome(sample: Sample, gap: Difference, sure: bool, possible: bool) -> Out
         return Outcome.CLAIM
     if not possible:
         return Outcome.FEW_SEEDS
-    if sample.basis is Basis.SCORES and sample.bounded and no_difference(gap, min(map(len, sample.values))):
-        return Outcome.ALIKE
+    if sample.basis is Basis.SCORES and sample.bounded:
+        fewest = min(map(len, sample.values))
+        if fewest >= ALIKE and no_difference(_difference(sample, share), fewest):
+            return Outcome.ALIKE
     return Outcome.OPEN

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from ordinate.core.errors import InputError
 from ordinate.statistics.permutation import least_p
+from ordinate.statistics.solve import invert
 
 
 def holm(p: Sequence[float], least: Sequence[float] | None = None, alpha: float = 0.05) -> list[float]:
@@ -80,3 +81,17 @@ def seeds_needed(pairs: int, alpha: float = 0.05) -> int:
 def unseen(seeds: int) -> float:
     """The largest rate of failures that so many seeds without any would still miss in 1 of 20 cases."""
     return 1 - math.pow(0.05, 1 / seeds)
+
+
+def failure_rate(failed: int, of: int, level: float = 0.95) -> tuple[float, float]:
+    """Between which rates the true one lies if so many seeds failed: exact, after Clopper and Pearson (1934)."""
+
+    def at_least(k: int, rate: float) -> float:
+        return math.fsum(math.comb(of, i) * rate**i * (1 - rate) ** (of - i) for i in range(k, of + 1))
+
+    if not 0 <= failed <= of or of < 1:
+        raise InputError(f"failures lie between 0 and all of at least 1 seed, got {failed} of {of}")
+    beyond = (1 - level) / 2
+    low = invert(lambda rate: at_least(failed, rate), beyond, 0.0, 1.0) if failed else 0.0
+    high = invert(lambda rate: at_least(failed + 1, rate), 1 - beyond, 0.0, 1.0) if failed < of else 1.0
+    return low, high

@@ -10,7 +10,8 @@ class Reach:
     """Of one encoding, in multiples of the trained length."""
 
     seeds: tuple[float | None, ...]  # by seed: up to where every tested length is at the bar; none: not learnt
-    longest: float  # tested
+    longest: float  # tested, of any encoding
+    untested: int = 0  # seeds that end where they have no score and not where they fail
 
     @property
     def learnt(self) -> tuple[float, ...]:
@@ -31,7 +32,7 @@ class Reach:
 
 
 def reach(scores: Sequence[tuple[int, float | None]], bar: float, trained: int) -> float:
-    """Of a seed that learnt the task. `scores` by length; none: the encoding cannot go there."""
+    """Of a seed that learnt the task. `scores` by length; none: the encoding cannot go there, or has no score."""
     furthest = 0
     for length, score in sorted(scores, key=lambda item: item[0]):
         if score is None or score < bar:

@@ -13,6 +13,8 @@ REQUIRED = ("encoding", "task", "seed", "length", "split", "score")
 OPTIONAL = ("chance", "n", "bar", "direction")
 SPLITS = tuple(SPLIT_NAMES)
 SHOWN = 5  # line numbers that a sentence names
+LARGEST = 2**53  # whole numbers that a float holds exactly
+MOST_SEQUENCES = 10_000_000
 
 
 @dataclass
@@ -109,8 +111,10 @@ class _File:
         if direction not in ("higher", "lower"):
             raise InputError(f"{self.path}, line {line}: direction is higher or lower, got {direction!r}")
         bar = self._number(row, "bar", line)
-        if direction == "higher" and bar is None:
-            bar = 0.95
+        if direction == "higher":
+            bar = 0.95 if bar is None else bar
+            if not 0 < bar <= 1:
+                raise InputError(f"{self.path}, line {line}: bar lies above 0 and is at most 1, got {bar:g}")
         if self.fixed.setdefault(task, (bar, direction)) != (bar, direction):
             raise InputError(f"{self.path}, line {line}: {task} has another bar or direction than above")
         return Observation(
@@ -128,7 +132,7 @@ class _File:
         try:
             value = float(text)
         except ValueError:
-            raise InputError(f"{self.path}, line {line}: score is no number: {text!r}") from None
+            raise InputError(f"{self.path}, line {line}: score is no number: {text[:40]!r}") from None
         if not math.isfinite(value):
             self.nan.append(line)
             return None, True
@@ -143,9 +147,13 @@ class _File:
     def _whole(self, row: dict[str, str], name: str, line: int) -> int:
         text = self._text(row, name, line)
         try:
-            return int(text)
+            value = int(text)
         except ValueError:
-            raise InputError(f"{self.path}, line {line}: {name} must be a whole number, got {text!r}") from None
+            raise InputError(f"{self.path}, line {line}: {name} must be a whole number, got {text[:40]!r}") from None
+        least = 1 if name == "length" else -LARGEST
+        if not least <= value <= LARGEST:
+            raise InputError(f"{self.path}, line {line}: {name} must lie in {least} to {LARGEST}, got {text[:40]}")
+        return value
 
     def _number(self, row: dict[str, str], name: str, line: int) -> float | None:
         text = (row.get(name) or "").strip()
@@ -157,7 +165,10 @@ class _File:
             value = math.nan
         whole = name != "n" or (value.is_integer() and value >= 1)
         if not math.isfinite(value) or not whole:
-            raise InputError(f"{self.path}, line {line}: {name} is no {'count' if name == 'n' else 'number'}: {text!r}")
+            kind = "count" if name == "n" else "number"
+            raise InputError(f"{self.path}, line {line}: {name} is no {kind}: {text[:40]!r}")
+        if name == "n" and value > MOST_SEQUENCES:
+            raise InputError(f"{self.path}, line {line}: n is at most {MOST_SEQUENCES} sequences, got {text[:40]}")
         return value
 
     def _check_scores(self) -> None:
@@ -167,9 +178,19 @@ class _File:
         large = [o for o in items if o.bar is not None and o.score is not None and not 0 <= o.score <= 1]
         if large:
             raise InputError(
-                f"{self.path}: {large[0].task} has the score {large[0].score:g}: write accuracies from 0 to 1 (or "
+                f"{self.path}: {large[0].task} has the score {large[0].score!r}: write accuracies from 0 to 1 (or "
                 "direction=lower for a loss)"
             )
+        longest: dict[str, int] = {}
+        for o in items:
+            if o.split == "id":
+                longest[o.task] = max(longest.get(o.task, 0), o.length)
+        for o in items:
+            if o.split == "ood" and o.length <= longest.get(o.task, 0):
+                raise InputError(
+                    f"{self.path}: {o.task} has length {o.length} as ood, but {longest[o.task]} as id: what is out of "
+                    "distribution by length is longer"
+                )
 
     def _tell(self) -> None:
         limits, items = self.found.limits, self.found.observations

@@ -18,15 +18,17 @@ class Word(StrEnum):
     SOLVES = "solves"  # at the bar
     PARTIAL = "partial"  # above the floor's band
     FITS = "fits"  # learnt in distribution, at the floor there
+    UNKNOWN = "not scored in distribution"  # so that nobody knows whether it learnt the task
 
 
 @dataclass(frozen=True)
 class Score:
-    """A score with what it must be seen against. `value` is None where the encoding cannot go."""
+    """A score with what it must be seen against. `value` is None where the encoding cannot go, or diverged."""
 
     value: float | None
     floor: float
     sequences: int | None = None  # none: unknown, so the floor has no band
+    diverged: bool = False
 
     @property
     def above_floor(self) -> bool:
@@ -41,10 +43,10 @@ def word(bar: float, inside: Score, outside: Score | None, *, diverged: bool = F
 
     Without `outside` the answer is about the training range alone: `solves` means that the run learnt the task.
     """
-    if diverged:
+    if diverged or inside.diverged or (outside is not None and outside.diverged):
         return Word.DIVERGED
     if inside.value is None:
-        return Word.OUT_OF_RANGE
+        return Word.UNKNOWN
     if not inside.above_floor:
         return Word.AT_CHANCE
     if inside.value < bar:
@@ -61,18 +63,19 @@ def word(bar: float, inside: Score, outside: Score | None, *, diverged: bool = F
 def words_of(rows: Sequence[Mapping[str, Any]], bar: float | None, diverged: bool = False) -> list[Word | None]:
     """The words of one run, one for each of its rows (with split, length, score, floor and sequences).
 
-    Rows of `ood` and `shift` are judged by the longest row of `id` first, all others by themselves. A task scored by
-    loss (no bar) has no words.
+    Rows of `ood` and `shift` are judged by the longest row of `id` first, and unknown without one; all others by
+    themselves. A task scored by loss (no bar) has no words.
     """
     if bar is None:
         return [None] * len(rows)
     start = max((row for row in rows if row["split"] == "id"), key=lambda row: row["length"], default=None)
     words: list[Word | None] = []
     for row in rows:
-        if start is None or row["split"] not in ("ood", "shift"):
+        if row["split"] not in ("ood", "shift"):
             words.append(word(bar, _score(row), None, diverged=diverged))
         else:
-            words.append(word(bar, _score(start), _score(row), diverged=diverged))
+            inside = Score(None, 0.0) if start is None else _score(start)
+            words.append(word(bar, inside, _score(row), diverged=diverged))
     return words
 
 

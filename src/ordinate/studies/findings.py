@@ -101,8 +101,10 @@ def settled(task: TaskAnalysis) -> bool:
 
 
 def _something_to_compare(task: TaskAnalysis) -> bool:
-    """Some learn the task where others do not, or somebody leaves the floor on the headline range."""
+    """Some learn the task where others do not, or somebody leaves the floor where others have scores too."""
     if task.bar is None:
         return True
     shares = {good / of for good, of in task.learnt.values() if of}
+    if sum(cell.interval is not None for cell in task.shown.cells) < 2:
+        return len(shares) > 1
     return len(shares) > 1 or any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in task.shown.cells)

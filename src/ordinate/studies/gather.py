@@ -8,7 +8,6 @@ from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.core.place import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
-from ordinate.statistics.observation import Observation
 from ordinate.store.files import read_json
 from ordinate.studies.comparison import Comparison, Curve, Profile, Sweep
 from ordinate.studies.findings import analysis
@@ -16,6 +15,7 @@ from ordinate.studies.plan import PILOT
 from ordinate.studies.stages import next_stage, seeds_to_report
 from ordinate.studies.state import Arm, State
 from ordinate.training import RunConfig
+from ordinate.training.read import check
 
 PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding
 PER_ROW = ("split", "length", "score", "chance", "floor", "sequences", "hash", "seen")  # of an evaluated range
@@ -36,7 +36,7 @@ class _Tolerant(State):
         try:
             result = super().result(config)
             if result is not None and config.id not in self._whole:
-                _read(result)
+                check(result)
                 self._whole.add(config.id)
         except InputError as error:
             self.damaged[config.id] = self.failed[config.id] = str(error)
@@ -46,19 +46,6 @@ class _Tolerant(State):
         else:
             return result
         return None
-
-
-def _read(result: dict[str, Any]) -> None:
-    """Fails where something that a report needs is not there."""
-    for row in result["evaluation"]:
-        Observation("", "", 0, **{name: row[name] for name in PER_ROW})
-        for name in ("score", "chance", "floor"):
-            float(row[name] or 0)
-    for name in ("embedding_norm", "encoding_norm"):
-        float(result["norms"][name] or 0)
-    float(result["timing"]["seconds"]), int(result["steps"])
-    for record in result["records"]:
-        record["split"], record["metric"], record["step"], float(record["value"] or 0)
 
 
 def gather(study: State, command: str) -> Comparison:

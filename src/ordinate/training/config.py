@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -47,8 +47,10 @@ class RunConfig:
     decay: float = 0.2  # share of the steps, at the end; for wsd
     clip: float = 1.0  # largest norm of a gradient; 0: none
     coverage: Coverage = "plain"
+    # the ids that evaluation stands at; usual: randomized if training is, otherwise plain
+    test_coverage: Literal["usual", "plain", "offset", "randomized"] = field(default="usual", metadata={"later": True})
     position_limit: int = 0  # offset, randomized: ids are drawn below this
-    coverage_draws: int = 5  # randomized: evaluations that are averaged
+    coverage_draws: int = 5  # drawn ids: evaluations that are averaged
     evaluation_sequences: int = 1000
     threads: int = 1  # sums in another order differ in their last bits, so this is part of what a run is
     device: str = "cpu"  # `auto` has become a device by the time it stands here
@@ -58,6 +60,13 @@ class RunConfig:
         problems = settle(self)
         if problems:
             raise InputError("; ".join(problems))
+
+    @property
+    def tested(self) -> Coverage:
+        """The coverage under which a run is evaluated."""
+        if self.test_coverage != "usual":
+            return self.test_coverage
+        return "randomized" if self.coverage == "randomized" else "plain"
 
     @cached_property
     def id(self) -> str:
@@ -115,26 +124,31 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     course = _course(task, given, budget["steps"])
     limit = _position_limit(task, given, lengths)
     # Under drawn coverage, every id below the limit is trained.
-    trained = (limit or task.width(max(lengths["train_lengths"]))) + (task.readout == "readout")
+    drawn = limit if given.get("coverage", "plain") != "plain" else 0
+    trained = (drawn or task.width(max(lengths["train_lengths"]))) + (task.readout == "readout")
     fixed = dict(
         vocabulary=task.vocabulary, classes=task.classes, causal=task.form == "causal", axes=task.axes,
         readout=task.readout, tied=False,
-        length=trained if task.axes == 1 else limit or max(task.sides(max(lengths["train_lengths"]))),
+        length=trained if task.axes == 1 else drawn or max(task.sides(max(lengths["train_lengths"]))),
     )  # fmt: skip
     # Dropout guards against learning by heart, which fresh sequences do not allow.
     small = dict(dim=DIM, dropout=0.1 if budget["dataset"] else 0.0)
     made = build(ModelConfig, small, PRESETS[preset], model, fixed)
-    _try(made, task.width(max(lengths["train_lengths"])))
+    _try(made, task, task.width(max(lengths["train_lengths"])))
     config = build(RunConfig, given, lengths, budget, course, {"task": text, "model": made, "position_limit": limit})
     _check(config)
     return config
 
 
-def _try(config: ModelConfig, width: int) -> None:
+def _try(config: ModelConfig, task: Task, width: int) -> None:
     """Run the model once without storage: what cannot be done is refused now, not when the run has started."""
     with torch.device("meta"):
+        model = Transformer(config)
+        for part in model.parts:
+            for what in {"segments", "relation"} & set(part.reads):
+                raise InputError(f"{part.name} reads the {what} of tokens, which {task.name} does not give")
         positions = torch.zeros(width, config.axes, dtype=torch.long) if config.axes > 1 else None
-        Transformer(config)(torch.zeros(1, width, dtype=torch.long), positions=positions)
+        model(torch.zeros(1, width, dtype=torch.long), positions=positions)
 
 
 def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -218,8 +232,8 @@ def _course(task: Task, given: dict[str, Any], steps: int) -> dict[str, Any]:
 
 
 def _position_limit(task: Task, given: dict[str, Any], lengths: dict[str, tuple[int, ...]]) -> int:
-    limit, coverage = given.pop("position_limit", None), given.get("coverage", "plain")
-    if coverage == "plain":
+    limit = given.pop("position_limit", None)
+    if given.get("coverage", "plain") == "plain" and given.get("test_coverage", "usual") in ("usual", "plain"):
         if limit:
             raise InputError("position_limit is read by coverage=offset and coverage=randomized, but coverage is plain")
         return 0
@@ -232,12 +246,11 @@ def _position_limit(task: Task, given: dict[str, Any], lengths: dict[str, tuple[
 
 
 def _check(config: RunConfig) -> None:
-    unread = [("decay", "schedule", "wsd"), ("coverage_draws", "coverage", "randomized")]
-    problems = [
-        f"{name} is read by {key}={value}, but {key} is {getattr(config, key)}"
-        for name, key, value in unread
-        if getattr(config, name) != getattr(RunConfig, name) and getattr(config, key) != value
-    ]
+    problems = []
+    if config.decay != RunConfig.decay and config.schedule != "wsd":
+        problems.append(f"decay is read by schedule=wsd, but schedule is {config.schedule}")
+    if config.coverage_draws != RunConfig.coverage_draws and config.tested == "plain":
+        problems.append("coverage_draws is read where evaluation stands at drawn ids: set test_coverage=randomized")
     problems += [
         f"{name} must be at least {least:g}, got {value:g}"
         for name, least in (

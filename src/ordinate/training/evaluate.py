@@ -41,10 +41,11 @@ def evaluate(
     """Scores on one set, or None if the encoding declares that it cannot go there."""
     if model.training:
         raise InputError("evaluation wants a model in evaluation mode: call model.eval()")
-    if max(task.sides(chosen.length)) + (task.readout == "readout") > reach(model):
+    highest = max(task.sides(chosen.length)) if config.tested == "plain" else config.position_limit
+    if highest + (task.readout == "readout") > reach(model):
         return None
     beyond = past_training(config, task, chosen)
-    if config.coverage != "randomized":
+    if config.tested == "plain":
         return Scores(_score(model, task, chosen.batch, beyond))
     # Drawn positions: the mean over several draws, and their spread.
     found = []
@@ -57,10 +58,10 @@ def evaluate(
 
 
 def drawn_positions(config: RunConfig, task: Task, chosen: EvaluationSet, number: int) -> Int[Tensor, "b n axes"]:
-    """Randomized ids for an evaluation, each sequence's own, the same for all models."""
+    """Drawn ids for an evaluation, each sequence's own, the same for all models."""
     source = generator(0, "evaluation positions", chosen.split, chosen.length, number)
     sides, rows = task.sides(chosen.length), len(chosen.batch.tokens)
-    return draw("randomized", sides=sides, limit=config.position_limit, generator=source, rows=rows)
+    return draw(config.tested, sides=sides, limit=config.position_limit, generator=source, rows=rows)
 
 
 def past_training(config: RunConfig, task: Task, chosen: EvaluationSet) -> int:

@@ -154,11 +154,10 @@ class Training:
         self._finish()
 
     def update(self, batch: Packed) -> tuple[Tensor, Float[Tensor, "*asked classes"], Tensor]:
-        """One step of the optimiser. Dropout draws from a stream named by the step."""
+        """One step of the optimiser. Dropout, an encoding's too, draws from a stream named by the step."""
         config, model = self.config, self.model
         model.train()
-        if config.model.dropout > 0:
-            torch.manual_seed(seed_of(config.seed, "dropout", self.step))
+        torch.manual_seed(seed_of(config.seed, "dropout", self.step))
         tokens, targets = batch.tokens.to(self.device), batch.targets.to(self.device)
         positions, documents = (None if x is None else x.to(self.device) for x in (batch.positions, batch.documents))
         logits = model(tokens, positions=positions, documents=documents)
@@ -223,6 +222,7 @@ class Training:
 
     def _norms(self) -> None:
         """How large token embeddings are at the start, and how much the encoding changes them."""
+        self.model.eval()  # what an encoding drops in training would count as added
         with torch.no_grad():
             batch = pack(self.data.parts(0))
             tokens = batch.tokens.to(self.device)
@@ -230,8 +230,8 @@ class Training:
                 None if x is None else x.to(self.device) for x in (batch.positions, batch.documents)
             )
             plain = F.embedding(tokens, self.model.embedding.weight)
-            place, _ = arrive(self.config.model, self.model.parts, tokens, positions, None, documents)
-            changed, *_ = self.model.begin(plain, self.model.pair(place, None, None))
+            place = arrive(self.config.model, self.model.parts, tokens, positions, None, documents)
+            changed, *_ = self.model.begin(plain, self.model.pair(place))
             added = (changed - plain).norm(dim=-1).mean().item()
         size = plain.norm(dim=-1).mean().item()
         self.run.journal.append(

@@ -89,7 +89,7 @@ def keep_artefacts(run: Run, model: Transformer, config: RunConfig, task: Task, 
         return
     device = model.embedding.weight.device
     positions = batch.positions
-    if config.coverage == "randomized":
+    if config.tested != "plain":
         positions = drawn_positions(config, task, chosen, 0)
     positions = None if positions is None else positions.to(device)
     with torch.inference_mode(), record(model) as seen:

@@ -48,7 +48,7 @@ def estimate(config: RunConfig) -> Estimate:
             begin = time.perf_counter()
             evaluate(training.model, training.task, config, part, draws=1)
             each = (time.perf_counter() - begin) / some
-            draws = config.coverage_draws if config.coverage == "randomized" else 1
+            draws = 1 if config.tested == "plain" else config.coverage_draws
             scoring += each * len(whole.tokens) * draws
             if chosen.split == "valid":
                 step += each * min(CHECKED, len(whole.tokens)) / check_every(config, training.task)

@@ -1,0 +1,116 @@
+"""`ordinate bench`: what each encoding costs on this machine."""
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ordinate.cli.settings import read_settings
+
+if TYPE_CHECKING:
+    from ordinate.training.overhead import Overhead, Sizes
+
+
+def run(
+    settings: list[str] = typer.Argument(
+        None, metavar="[KEY=VALUE ...]", help="Sizes: dim, heads, layers, batch, length, rounds, threads."
+    ),
+    encodings: str | None = typer.Option(
+        None, "--encodings", "-e", help="Encodings, as in rope,alibi,'learned(rows=64)'; all if left out."
+    ),
+    memory_length: int | None = typer.Option(None, "--memory-length", help="Tokens of the memory measurement (8192)."),
+    quick: bool = typer.Option(False, "--quick", help="Few repetitions, no memory: a first look."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    as_markdown: bool = typer.Option(False, "--markdown", help="The table as Markdown on stdout."),
+) -> None:
+    """Measure what encodings cost beside none: parameters, training step, memory, decoding step, attention path."""
+    from ordinate import encodings as registry
+    from ordinate.core.choice import split
+    from ordinate.core.errors import InputError
+    from ordinate.training.overhead import check
+
+    if as_json and as_markdown:
+        raise InputError("--json and --markdown are two forms of one table: give one of them")
+    sizes = _sizes(settings, memory_length, quick)
+    if encodings is None:
+        names = registry.names()
+    else:
+        named = [part.strip() for part in split(encodings, ",") if part.strip()]
+        if not named:
+            raise InputError("--encodings is empty: name some, or leave it out for all")
+        names = check(named, sizes)
+    rows, ended = _measure(names, sizes)
+    _print(_document(rows, sizes), as_json=as_json, as_markdown=as_markdown)
+    if not ended:
+        raise typer.Exit(130)
+
+
+def _sizes(settings: list[str] | None, memory_length: int | None, quick: bool) -> "Sizes":
+    from ordinate.core.config import build
+    from ordinate.core.errors import InputError
+    from ordinate.training.overhead import Sizes
+
+    given = read_settings(None, settings, ())
+    if memory_length is not None:
+        if quick:
+            raise InputError("--quick measures no memory: leave out --memory-length, or --quick")
+        if "memory_length" in given:
+            raise InputError(f"memory_length was given twice: leave memory_length={given['memory_length']} out")
+        given["memory_length"] = memory_length
+    return build(Sizes, dict(rounds=3, memory_length=0) if quick else {}, given)
+
+
+def _measure(names: list[str], sizes: "Sizes") -> tuple[list["Overhead"], bool]:
+    """All that was measured until the end, or until it was interrupted."""
+    from ordinate.cli.live import duration
+    from ordinate.training.overhead import measure
+
+    rows: list[Overhead] = []
+    begin = time.monotonic()
+    print(f"{len(names)} encoding{'s' * (len(names) != 1)}, each in turns with none", file=sys.stderr, flush=True)
+    try:
+        for row in measure(names, sizes):
+            rows.append(row)
+            left = (time.monotonic() - begin) / len(rows) * (len(names) - len(rows))
+            ahead = f"about {duration(left)} left" if left else "done"
+            print(f"{len(rows)}/{len(names)}  {row.encoding}  {ahead}", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print(f"ordinate: interrupted after {len(rows)} of {len(names)} encodings", file=sys.stderr)
+        return rows, False
+    return rows, True
+
+
+def _document(rows: list["Overhead"], sizes: "Sizes") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from ordinate.training.environment import describe
+
+    machine = describe()
+    machine["threads"] = sizes.threads
+    return {"machine": machine, "sizes": asdict(sizes), "rows": [asdict(row) for row in rows]}
+
+
+def _print(document: dict[str, Any], *, as_json: bool, as_markdown: bool) -> None:
+    from ordinate.report.overhead import COLUMNS, about, cells, markdown, problems
+
+    if as_json:
+        print(json.dumps(document, indent=1))
+        return
+    if as_markdown:
+        print(markdown(document), end="")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column in ("encoding", "path") else "right", no_wrap=True)
+    for row in document["rows"]:
+        table.add_row(*cells(row))
+    console.print(table)
+    console.print(f"\n{about(document)}".replace("`", ""))
+    for problem in problems(document):
+        console.print(f"Not measured: {problem}")

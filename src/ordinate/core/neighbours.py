@@ -1,0 +1,50 @@
+"""Who stands beside whom: the tokens around each token, in a line or on a grid."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from ordinate.core.place import Place
+
+Beside = tuple[Int[Tensor, "#b n"], Bool[Tensor, "#b n"]]  # which token, and whether there is one
+
+
+def in_line(place: Place, steps: Sequence[int]) -> Iterator[Beside]:
+    """For every token the one so many tokens before it (negative: after it), if that is real and of its document."""
+    index = torch.arange(place.length, device=place.positions.device)[None]
+    for back in steps:
+        wanted = index - back
+        at = wanted.clamp(0, place.length - 1)
+        there = at == wanted
+        for row, same in ((place.keep, None), (place.documents, place.documents)):
+            if row is not None:
+                found = row.gather(1, at.expand(len(row), -1))
+                there = there & (found if same is None else found == same)
+        yield at, there
+
+
+def on_grid(place: Place, steps: Sequence[tuple[int, int]], *, causal: bool) -> Iterator[Beside]:
+    """For every token the one so many rows and columns before it, if that is real and of its document; of several in
+    one spot the last, for a causal model the last up to the token itself.
+
+    Every spot has a number; all are sorted once, and each step looks the numbers of the spots it wants up in them.
+    """
+    n, device = place.length, place.positions.device
+    index = torch.arange(n, device=device)[None]
+    margin = max(abs(step) for pair in steps for step in pair)
+    spot = place.positions - place.positions.amin(dim=1, keepdim=True) + margin
+    height, width = (spot.amax(dim=(0, 1)) + margin + 1).unbind()
+    number = spot[..., 0] * width + spot[..., 1]
+    if place.documents is not None:
+        number = number + (place.documents - place.documents.amin()) * height * width
+    line = number * n + index  # tokens of one spot in their order
+    if place.keep is not None:
+        line = torch.where(place.keep, line, -1)
+    held, order = line.sort(dim=1)
+    last = index if causal else torch.full_like(index, n - 1)
+    for rows, columns in steps:
+        wanted = (number - rows * width - columns).expand(len(held), -1)
+        at = (torch.searchsorted(held, wanted * n + last, right=True) - 1).clamp(min=0)
+        yield order.gather(1, at), held.gather(1, at) // n == wanted

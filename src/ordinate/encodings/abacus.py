@@ -1,0 +1,61 @@
+"""A trained vector for every place of a digit within its number."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ordinate.core.added import Adding, Dropout, Size
+from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.parameters import Param
+from ordinate.core.place import Place
+from ordinate.core.spans import check_digits, check_rows, digit_counts, first_position
+
+
+class Abacus(Encoding):
+    """Numbers the digits of each number 1, 2, 3 ... from its first digit and adds a trained vector for that number;
+    everything else is 0. With numbers written least significant digit first, digits of equal worth then look alike.
+    To train far places on short numbers, begin at drawn positions (coverage=offset): a sequence's first position is
+    added to every digit's number. It tells digits apart, not words: put it beside another encoding."""
+
+    family = "added"
+    formula = (
+        r"x_p \mapsto x_p + E_{c_p},\quad c_p = \text{place of digit } p \text{ in its number, } 0 \text{ if none}"
+    )
+    paper = Paper(
+        "Transformers Can Do Arithmetic with the Right Embeddings",
+        ("Sean McLeish", "Arpit Bansal", "Alex Stein", "Neel Jain", "John Kirchenbauer", "Brian R. Bartoldson",
+         "Bhavya Kailkhura", "Abhinav Bhatele", "Jonas Geiping", "Avi Schwarzschild", "Tom Goldstein"),
+        2024,
+        "2405.17399",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        digits: Annotated[tuple[int, ...], Param("first and last token id that is a digit", low=0)] = (0, 9),
+        rows: Annotated[int, Param("rows of the table, one per number from 0 on", low=2)] = 1024,
+        size: Size = 1.0,
+        dropout: Dropout = 0.0,
+    ) -> None:
+        check_digits("abacus", digits)
+        super().__init__(shape, past="untrained", reads=("tokens", "neighbours"))
+        self.adding = Adding(shape, size, dropout)
+        matched = self.adding.matched
+        self.digits, self.std = digits, 0.02 if matched is None else matched
+        self.table = nn.Parameter(torch.empty(rows, shape.dim))
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.table, std=self.std, generator=generator)
+
+    def ids(self, place: Place) -> Int[Tensor, "#b n"]:
+        """The row that each token looks up."""
+        count = digit_counts(place, self.digits)
+        return torch.where(count > 0, count + first_position(place), 0)
+
+    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+        ids = self.ids(place)
+        check_rows("abacus", ids, len(self.table))
+        return self.adding(x, nn.functional.embedding(ids, self.table), self.training)

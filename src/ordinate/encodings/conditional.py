@@ -1,0 +1,70 @@
+"""A convolution over the embeddings: neighbours tell where a token stands."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.errors import InputError
+from ordinate.core.neighbours import in_line, on_grid
+from ordinate.core.parameters import Param
+from ordinate.core.place import Place
+from ordinate.core.precision import wide
+
+
+class Conditional(Encoding):
+    """Adds to each embedding a trained mixture of its neighbours', channel by channel, after the conditional encoding
+    of vision transformers. Order shows in who the neighbours are, and edges show where there are none. On grids the
+    window is a square; causal models look at earlier tokens alone. It has no table and no longest length."""
+
+    family = "added"
+    formula = r"x_p \mapsto x_p + \sum_{\delta \in \text{window}} w_\delta \odot x_{p-\delta}"
+    paper = Paper(
+        "Conditional Positional Encodings for Vision Transformers",
+        ("Xiangxiang Chu", "Zhi Tian", "Bo Zhang", "Xinlong Wang", "Chunhua Shen"),
+        2021,
+        "2102.10882",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        window: Annotated[
+            int, Param("tokens it spans, the token itself among them; on a grid along each side", low=2)
+        ] = 3,
+        size: Annotated[
+            float, Param("root mean square of what is added over that of token embeddings at the start", low=0.0)
+        ] = 0.1,
+    ) -> None:
+        if window % 2 == 0 and not (shape.causal and shape.axes == 1):
+            raise InputError(
+                f"conditional puts a token in the middle of its window on grids and in bidirectional models: window"
+                f" must be odd there, got {window}"
+            )
+        super().__init__(shape, shift_invariant=True, axes=(1, 2), reads=("neighbours",))
+        half = window // 2
+        across = range(half, -half - 1, -1)
+        self.line = range(window) if shape.causal else across
+        # a causal model reads a grid row by row: what comes later is never seen
+        self.grid = [(r, c) for r in across for c in across if not shape.causal or (r, c) >= (0, 0)]
+        taps = len(self.line if shape.axes == 1 else self.grid)
+        self.std = size * taps**-0.5
+        self.kernel = nn.Parameter(torch.empty(taps, shape.dim))
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.kernel, std=self.std, generator=generator)
+
+    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+        if self.shape.axes == 1:
+            neighbours = in_line(place, self.line)
+        else:
+            neighbours = on_grid(place, self.grid, causal=self.shape.causal)
+        full = wide(x)
+        total = full
+        for weight, (at, there) in zip(wide(self.kernel), neighbours, strict=True):
+            beside = full.gather(1, at.unsqueeze(-1).expand(full.shape))
+            total = total + torch.where(there.unsqueeze(-1), beside, 0) * weight
+        return total.to(x.dtype)

@@ -1,0 +1,74 @@
+"""A trained vector for ids that several tokens share."""
+
+from typing import Annotated, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ordinate.core.added import Adding, Dropout, Size
+from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.errors import InputError
+from ordinate.core.parameters import Param
+from ordinate.core.place import LARGEST_POSITION, Place
+from ordinate.core.spans import check_digits, check_rows, digit_counts, first_position
+
+
+class Coupled(Encoding):
+    """Tokens that belong together share one id, and a trained vector for the id is added: in a sum, all digits of equal
+    worth. The ids are given as positions by whoever knows the task, or counted in the text: digits 1, 2, 3 ... from
+    the least significant, which must be written first, and the next lower id, 0, for everything between numbers, so
+    that at = the next id is that of the first digit of the answer. A sequence's first position is added to all."""
+
+    family = "added"
+    formula = r"x_p \mapsto x_p + E_{g(p)},\quad g(p) = g(q) \text{ for tokens } p, q \text{ that belong together}"
+    paper = Paper(
+        "Position Coupling: Improving Length Generalization of Arithmetic Transformers Using Task Structure",
+        ("Hanseul Cho", "Jaeyoung Cha", "Pranjal Awasthi", "Srinadh Bhojanapalli", "Anupam Gupta", "Chulhee Yun"),
+        2024,
+        "2405.20671",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        source: Annotated[
+            Literal["tokens", "given"], Param("ids counted in numbers written least significant first, or positions")
+        ] = "tokens",
+        digits: Annotated[tuple[int, ...], Param("tokens: first and last token id that is a digit", low=0)] = (0, 9),
+        rows: Annotated[int, Param("rows of the table, one per id from 0 on", low=2)] = 1024,
+        size: Size = 1.0,
+        dropout: Dropout = 0.0,
+    ) -> None:
+        check_digits("coupled", digits)
+        if source == "given" and digits != (0, 9):
+            raise InputError(f"coupled has digits {list(digits)}, which only source=tokens reads")
+        counts = source == "tokens"
+        super().__init__(
+            shape,
+            past="untrained" if counts or rows > shape.length else "refuses",
+            limit=LARGEST_POSITION if counts else rows,
+            reads=("tokens", "neighbours") if counts else (),
+        )
+        self.adding = Adding(shape, size, dropout)
+        matched = self.adding.matched
+        self.source, self.digits, self.std = source, digits, 0.02 if matched is None else matched
+        self.table = nn.Parameter(torch.empty(rows, shape.dim))
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.table, std=self.std, generator=generator)
+
+    def ids(self, place: Place) -> Int[Tensor, "#b n"]:
+        """The row that each token looks up."""
+        if self.source == "given":
+            return place.positions[..., 0]
+        return digit_counts(place, self.digits) + first_position(place)
+
+    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+        ids = self.ids(place)
+        if self.source == "given":
+            self.check_range(place)
+        else:
+            check_rows("coupled", ids, len(self.table))
+        return self.adding(x, nn.functional.embedding(ids, self.table), self.training)

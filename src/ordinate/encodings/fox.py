@@ -1,0 +1,66 @@
+"""Keys forgotten by gates that read every token in between."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.parameters import Param
+from ordinate.core.place import Pair, Place
+from ordinate.core.precision import wide
+
+
+class Fox(Encoding):
+    """Every token decides, for each head, how much of all that came before it is kept. A key's score falls by all the
+    forgetting between it and the query: distance is measured in what was read, not in tokens."""
+
+    family = "content"
+    formula = r"\sum_{s=j+1}^{i} \ln\sigma(w_h^\top x_s + b_h)"
+    paper = Paper(
+        "Forgetting Transformer: Softmax Attention with a Forget Gate",
+        ("Zhixuan Lin", "Evgenii Nikishin", "Xu Owen He", "Aaron Courville"),
+        2025,
+        "2503.02130",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        start: Annotated[float, Param("b at the start: 5 forgets 0.7 % with every token, 0 forgets half")] = 5.0,
+    ) -> None:
+        super().__init__(
+            shape, shift_invariant=True, causal_only=True, per_layer=True, real=True, feature_width=shape.heads
+        )
+        self.start = start
+        self.weight = nn.Parameter(torch.empty(shape.heads, shape.dim))
+        self.offset = nn.Parameter(torch.empty(shape.heads))
+
+    def reset(self, generator: torch.Generator) -> None:
+        bound = self.shape.dim**-0.5  # torch's own start for linear layers
+        nn.init.uniform_(self.weight, -bound, bound, generator=generator)
+        nn.init.constant_(self.offset, self.start)
+
+    def features(
+        self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m h"] | None
+    ) -> Float[Tensor, "b n h"]:
+        """What has been kept since the first token, as a logarithm: a running sum, so that a cache can continue it."""
+        kept = nn.functional.logsigmoid(nn.functional.linear(wide(x), wide(self.weight), wide(self.offset)))
+        if place.keep is not None:
+            kept = kept.where(place.keep[..., None], 0.0)  # padding makes nobody forget
+        total = kept.cumsum(dim=1)
+        return total if before is None else total + before[:, -1:]
+
+    def score(
+        self,
+        scores: Float[Tensor, "b h q k"],
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Features | None = None,
+    ) -> Float[Tensor, "b h q k"]:
+        assert features is not None
+        of_queries, of_keys = (x.mT.to(scores.dtype) for x in (pair.queries(features), features))
+        return (scores + of_queries[..., None]).sub_(of_keys[:, :, None])

@@ -1,0 +1,55 @@
+"""A penalty that grows linearly with distance, with trained slopes."""
+
+from typing import Annotated, Literal
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+
+from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.errors import InputError
+from ordinate.core.parameters import Param
+from ordinate.core.precision import wide
+from ordinate.core.slopes import slopes
+
+
+class LearnedAlibi(Encoding):
+    """Alibi whose slopes are trained: it begins with alibi's, and each head may become steeper or flatter, but never
+    prefers what is far."""
+
+    family = "bias"
+    formula = r"-e^{w_h}\,|i-j|,\quad w_h = -\tfrac{8h}{H} \ln 2 \text{ at the start}"
+    paper = Paper(
+        "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",
+        ("Ofir Press", "Noah A. Smith", "Mike Lewis"),
+        2021,
+        "2108.12409",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        sides: Annotated[
+            Literal["symmetric", "asymmetric"], Param("in bidirectional models: one slope for both sides, or two")
+        ] = "symmetric",
+        max_bias: Annotated[float, Param("the flattest head starts with slope 2^-max_bias", low=0.01)] = 8.0,
+        share_layers: Annotated[bool, Param("the same slopes for all layers")] = True,
+    ) -> None:
+        if sides == "asymmetric" and shape.causal:
+            raise InputError(
+                "learned_alibi with sides=asymmetric is for bidirectional models: a causal one never looks right"
+            )
+        super().__init__(shape, shift_invariant=True, per_layer=not share_layers, real=True)
+        self.max_bias = max_bias
+        self.log_slopes = nn.Parameter(torch.empty(2 if sides == "asymmetric" else 1, shape.heads))  # left, right
+
+    def reset(self, generator: torch.Generator) -> None:
+        start = torch.tensor(slopes(self.shape.heads, self.max_bias), dtype=torch.float32)
+        with torch.no_grad():
+            self.log_slopes.copy_(start.log().expand_as(self.log_slopes))
+
+    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        slope = wide(self.log_slopes).exp()[..., None]
+        penalty = slope * gaps.abs().to(slope.dtype)
+        return -torch.where(gaps < 0, penalty[-1], penalty[0])

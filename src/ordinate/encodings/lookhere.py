@@ -1,0 +1,68 @@
+"""Heads that look in different directions of a grid."""
+
+from typing import Annotated, Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.errors import InputError
+from ordinate.core.parameters import Param
+from ordinate.core.place import Pair
+from ordinate.core.precision import wide
+
+# (row, column) steps clockwise from up, 45 degrees apart
+_COMPASS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
+_EVERYWHERE = (0.25, 0.0625, 0.015625, 0.00390625)  # slopes of heads that look everywhere
+
+
+class LookHere(Encoding):
+    """Gives most heads a direction on the grid: such a head sees only what lies that way, and less the farther it is;
+    the others see everything. Nothing is trained. After the paper, which also lets slopes shrink from layer to layer:
+    for that, give each layer its own `slope`."""
+
+    family = "bias"
+    formula = r"-m_h \lVert p_i - p_j \rVert,\quad -\infty \text{ outside the head's field of view}"
+    paper = Paper(
+        "LookHere: Vision Transformers with Directed Attention Generalize and Extrapolate",
+        ("Anthony Fuller", "Daniel G. Kyrollos", "Yousef Yassin", "James R. Green"),
+        2024,
+        "2405.13985",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        view: Annotated[Literal[180, 90, 45], Param("degrees that a directed head sees")] = 180,
+        everywhere: Annotated[int | None, Param("heads without direction; none: a third of all", low=0)] = None,
+        slope: Annotated[float, Param("factor on all slopes", low=0.0)] = 1.0,
+    ) -> None:
+        super().__init__(shape, shift_invariant=True, axes=(2,), real=True)
+        heads = shape.heads
+        free = heads // 3 if everywhere is None else everywhere
+        if free > heads:
+            raise InputError(f"lookhere has {heads} heads, so everywhere can be at most {heads}, got {free}")
+        span = view // 45
+        first = range(8) if span == 1 else range(0, 8, 2)  # the left edges of the fields of view
+        # A field between directions a and a + span lies on the inner side of the lines along both.
+        fields = [(_COMPASS[(a + 2) % 8], _COMPASS[(a + span - 2) % 8]) for a in first]
+        directed = range(heads - free)
+        self.sides = [fields[h % len(fields)] for h in directed]
+        steep = [0.5 ** (1 + h // len(fields)) for h in directed]
+        flat = [_EVERYWHERE[h if free < 4 else 4 * h // free] for h in range(free)]
+        self.slopes = [slope * m for m in steep + flat]
+
+    def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
+        ahead = wide(pair.k.positions[:, None] - pair.q.positions[:, :, None])
+        distance = ahead.square().sum(dim=-1).sqrt()
+        device = distance.device
+        slopes = torch.tensor(self.slopes, dtype=torch.float32, device=device)[:, None, None]
+        penalty = -slopes * distance[:, None]
+        if not self.sides:
+            return penalty
+        sides = torch.tensor(self.sides, dtype=ahead.dtype, device=device)
+        hidden = (torch.einsum("bqka,hsa->bhsqk", ahead, sides) < 0).any(dim=2)
+        directed = penalty[:, : len(self.sides)].masked_fill(hidden, float("-inf"))
+        return torch.cat((directed, penalty[:, len(self.sides) :]), dim=1)

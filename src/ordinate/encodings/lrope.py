@@ -1,0 +1,54 @@
+"""Rotary positions with trained frequencies."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
+from ordinate.core.parameters import Param
+from ordinate.core.place import Place
+from ordinate.core.precision import wide
+from ordinate.core.rotation import Angles, Convention, check_heads, even_width, frequencies, spread, turn
+
+
+class LRope(Encoding):
+    """RoPE whose frequencies are trained, on a logarithmic scale so that they stay positive. It starts as RoPE, and
+    each pair of channels then finds the distances it is best at telling apart."""
+
+    family = "rotation"
+    formula = r"q_i^\top R_{i-j}\, k_j,\quad R_r \text{ turns pair } k \text{ by } r\,b^{-2k/d}\,e^{w_k}"
+    paper = Paper(
+        "LeRoPE: Learnable RoPE Frequencies Improve Language Modeling", ("Karypis", "others"), 2026, "2607.10134"
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        base: Annotated[float, Param("base of the wavelengths at the start", low=1.01)] = 10_000.0,
+        per_head: Annotated[bool, Param("frequencies of its own for every head")] = False,
+        share_layers: Annotated[bool, Param("one set of frequencies for all layers")] = False,
+        pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
+    ) -> None:
+        even_width("lrope", shape.head_dim, shape.dim, shape.heads)
+        super().__init__(shape, shift_invariant=True, per_layer=not share_layers, sided=per_head, real=True)
+        self.base, self.per_head, self.pairs = base, per_head, pairs
+        # w is kept apart from RoPE's own logarithms: the start is exact, and rounding in bfloat16 small
+        self.w = nn.Parameter(torch.empty(shape.heads if per_head else 1, shape.head_dim // 2))
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.zeros_(self.w)
+
+    def prepare(self, place: Place) -> Angles:
+        at = wide(place.positions[..., 0])[:, None, :, None]
+        theta = frequencies(self.shape.head_dim, self.base, at.device) * wide(self.w).exp()
+        return spread(at * theta[:, None], self.pairs)
+
+    def rotate(
+        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
+    ) -> Float[Tensor, "b h n e"]:
+        if self.per_head:
+            check_heads("lrope with per_head", x, self.shape.heads)
+        return turn(x, state, self.pairs)

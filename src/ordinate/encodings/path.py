@@ -1,0 +1,95 @@
+"""Reflections that every token makes, accumulated from key to query."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.householder import through_factors
+from ordinate.core.parameters import Param
+from ordinate.core.place import Pair, Place
+from ordinate.core.precision import wide
+
+
+class Path(Encoding):
+    """Every token chooses, for each head, a direction and how much of it to erase or to reverse. A key reaches a query
+    through the changes of all tokens between them, so positions follow what was read. Where rope turns by a fixed
+    angle per step, this turns by content."""
+
+    family = "content"
+    formula = r"\frac{1}{\sqrt d}\,q_i^\top \Bigl(\prod_{s=i}^{j+1} (I - \beta_s w_s w_s^\top)\Bigr) k_j"
+    paper = Paper(
+        "PaTH Attention: Position Encoding via Accumulating Householder Transformations",
+        ("Songlin Yang", "Yikang Shen", "Kaiyue Wen", "Shawn Tan", "Mayank Mishra", "Liliang Ren", "Rameswar Panda",
+         "Yoon Kim"),
+        2025,
+        "2505.16381",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        rank: Annotated[int, Param("width through which directions are read from a token", low=1)] = 32,
+        conv: Annotated[int, Param("tokens that a direction is read from: its own and those before", low=1)] = 3,
+    ) -> None:
+        self.width = shape.heads * shape.head_dim
+        self.rank, self.conv = rank, conv
+        self.sizes = (rank if conv > 1 else 0, self.width, shape.heads)
+        super().__init__(
+            shape, shift_invariant=True, causal_only=True, per_layer=True, real=True, feature_width=sum(self.sizes)
+        )
+        self.down = nn.Parameter(torch.empty(rank, shape.dim))
+        self.up = nn.Parameter(torch.empty(self.width, rank))
+        self.taps = nn.Parameter(torch.empty(conv, self.width)) if conv > 1 else None
+        self.strength = nn.Parameter(torch.empty(shape.heads, shape.dim))
+        self.strength_bias = nn.Parameter(torch.empty(shape.heads))
+
+    def reset(self, generator: torch.Generator) -> None:
+        for weight in (self.down, self.up, self.strength):
+            nn.init.normal_(weight, std=weight.shape[1] ** -0.5, generator=generator)
+        if self.taps is not None:
+            bound = self.conv**-0.5  # torch's own start for such convolutions
+            nn.init.uniform_(self.taps, -bound, bound, generator=generator)
+        nn.init.zeros_(self.strength_bias)  # beta starts at 1, which erases the direction
+
+    def features(
+        self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m w"] | None
+    ) -> Float[Tensor, "b n w"]:
+        """Directions and strengths; before them what the next tokens' convolution needs."""
+        x = wide(x)
+        low = F.linear(x, wide(self.down))
+        beta = 2 * torch.sigmoid(F.linear(x, wide(self.strength), wide(self.strength_bias)))
+        if place.keep is not None:  # padding changes nothing on the way
+            low, beta = (part.where(place.keep[..., None], 0.0) for part in (low, beta))
+        if self.taps is None:
+            return torch.cat((self._directions(F.linear(low, wide(self.up))), beta), dim=-1)
+        earlier = low.new_zeros(len(x), self.conv - 1, self.rank)
+        if before is not None:
+            earlier = torch.cat((earlier, before[..., : self.rank]), dim=1)[:, 1 - self.conv :]
+        line = F.linear(torch.cat((earlier, low), dim=1), wide(self.up))
+        total = torch.zeros_like(line[:, self.conv - 1 :])
+        for back, tap in enumerate(wide(self.taps)):
+            part = tap * line[:, self.conv - 1 - back : line.shape[1] - back]
+            own = place.follows(back) if before is None else None  # a cache holds one document, its padding is 0
+            total = total + (part if own is None else part * own[..., None])
+        return torch.cat((low, self._directions(F.silu(total)), beta), dim=-1)
+
+    def _directions(self, x: Float[Tensor, "b n width"]) -> Float[Tensor, "b n width"]:
+        """One unit vector per head."""
+        return F.normalize(x.unflatten(-1, (self.shape.heads, -1)), dim=-1, eps=1e-6).flatten(-2)
+
+    def match(
+        self,
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Features | None = None,
+    ) -> Float[Tensor, "b h q k"]:
+        assert features is not None
+        _, w, beta = features.to(q.dtype).split(self.sizes, dim=-1)
+        w = w.unflatten(-1, (self.shape.heads, -1)).transpose(1, 2)
+        return through_factors(q * q.shape[-1] ** -0.5, k, w, beta.mT, pair.start)

@@ -1,0 +1,49 @@
+"""A trained number for every distance."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.parameters import Param
+from ordinate.core.precision import wide
+
+
+class Relative(Encoding):
+    """Adds to each score a trained number, one per head and distance; distances past the farthest share its number.
+    The plainest of the trained biases: t5 without its buckets."""
+
+    family = "bias"
+    formula = r"B_{h,\,\mathrm{clip}(i-j,\,\pm K)}"
+    paper = Paper(
+        "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
+        ("Colin Raffel", "Noam Shazeer", "Adam Roberts", "Katherine Lee", "Sharan Narang", "Michael Matena",
+         "Yanqi Zhou", "Wei Li", "Peter J. Liu"),
+        2019,
+        "1910.10683",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        farthest: Annotated[
+            int | None, Param("distance K past which all share one number; none: trained length - 1", low=1)
+        ] = None,
+        share_layers: Annotated[bool, Param("one table for all layers")] = True,
+        std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
+    ) -> None:
+        super().__init__(shape, past="clips", shift_invariant=True, per_layer=not share_layers)
+        self.farthest, self.std = farthest or max(shape.length - 1, 1), std
+        rows = self.farthest + 1 if shape.causal else 2 * self.farthest + 1
+        self.table = nn.Parameter(torch.empty(rows, shape.heads))
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.table, std=self.std, generator=generator)
+
+    def gap_bias(self, gaps: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        ahead = 0 if self.shape.causal else self.farthest  # a causal model needs no rows for keys ahead
+        rows = gaps.clamp(-ahead, self.farthest) + ahead
+        return wide(nn.functional.embedding(rows, self.table)).t()

@@ -1,0 +1,60 @@
+"""Rotary positions with a farthest distance."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.parameters import Param
+from ordinate.core.place import Pair
+from ordinate.core.precision import wide
+from ordinate.core.rotation import Convention, even_width, frequencies, turn_at
+
+
+class Rerope(Encoding):
+    """RoPE that treats every token farther away than a window as if it stood at the window's edge, so that no distance
+    is ever larger than the trained ones. Meant for a model that was trained with RoPE; written after its author's
+    notes. It costs the scores of attention twice."""
+
+    family = "rotation"
+    formula = r"q_i^\top R_{r'}\, k_j,\quad r' = r \text{ if } |r| < w,\text{ else } \pm(w + (|r|-w)\,\ell),\ r=i-j"
+    paper = Paper("Rectified Rotary Position Embeddings", ("Jianlin Su",), 2023)
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        window: Annotated[
+            int | None, Param("distance from which on all are alike; none: half the trained length", low=1)
+        ] = None,
+        leak: Annotated[
+            float, Param("what a step counts past the window: 0 nothing, 1 as in RoPE", low=0.0, high=1.0)
+        ] = 0.0,
+        base: Annotated[float, Param("base of the wavelengths", low=1.01)] = 10_000.0,
+        pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
+    ) -> None:
+        even_width("rerope", shape.head_dim, shape.dim, shape.heads)
+        super().__init__(shape, past="extends" if leak else "clips", shift_invariant=True, sided=False, real=True)
+        self.window, self.leak, self.base, self.pairs = window or max(shape.length // 2, 1), leak, base, pairs
+
+    def match(
+        self,
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Features | None = None,
+    ) -> Float[Tensor, "b h q k"]:
+        theta = frequencies(self.shape.head_dim, self.base, q.device)
+        i, j = wide(pair.q.positions[..., 0]), wide(pair.k.positions[..., 0])
+        scaled, gap = q * q.shape[-1] ** -0.5, pair.gap()[:, None]
+        edge = (1 - self.leak) * self.window
+
+        def product(i: Tensor, j: Tensor) -> Tensor:
+            return turn_at(scaled, i, theta, self.pairs) @ turn_at(k, j, theta, self.pairs).mT
+
+        scores = torch.where(gap < self.window, product(i, j), product(self.leak * i + edge, self.leak * j))
+        if pair.causal:
+            return scores
+        return torch.where(gap > -self.window, scores, product(self.leak * i - edge, self.leak * j))

@@ -1,0 +1,114 @@
+"""Rotary positions whose steps are read from content."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import linear, normalize, pad
+
+from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
+from ordinate.core.parameters import Param
+from ordinate.core.place import Place
+from ordinate.core.precision import wide
+from ordinate.core.rotation import Convention, check_heads, even_width, frequencies, spread, turn
+
+
+class SelectiveRope(Encoding):
+    """RoPE that does not count tokens: each token says by how much every pair of channels turns on, from itself and
+    the few tokens before it, and these steps add up. Written after the paper. Positions play no part, only order."""
+
+    family = "rotation"
+    formula = (
+        r"\text{angle of pair } k = \tau_k \sum_{s \le t} \phi_{s,k},\quad"
+        r"\phi_t = \mathrm{conv}\bigl(W_2 W_1 x_t/\|x_t\|\bigr),\quad \tau_k = \tau\, b^{-2k/d}"
+    )
+    paper = Paper(
+        "Selective Rotary Position Embedding",
+        ("Sajad Movahedi", "Timur Carstensen", "Arshia Afzal", "Frank Hutter", "Antonio Orvieto", "Volkan Cevher"),
+        2026,
+        venue="The Fourteenth International Conference on Learning Representations",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        rank: Annotated[int, Param("width between the two projections", low=1)] = 16,
+        window: Annotated[int, Param("tokens that a step is read from", low=1)] = 4,
+        gate: Annotated[bool, Param("each token also says, for every head, how much its step counts at all")] = False,
+        bias: Annotated[bool, Param("a trained step beside what is read: it starts as RoPE")] = False,
+        per_head: Annotated[bool, Param("steps of its own for every head")] = True,
+        base: Annotated[float, Param("base of the wavelengths", low=1.01)] = 500_000.0,
+        tau: Annotated[float, Param("angle of the fastest pair for a step of one", low=1e-6)] = 1.0,
+        pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
+    ) -> None:
+        even_width("selective_rope", shape.head_dim, shape.dim, shape.heads)
+        heads, count = shape.heads if per_head else 1, shape.head_dim // 2
+        super().__init__(
+            shape, shift_invariant=True, per_layer=True, sided=per_head, real=True, feature_width=rank + heads * count
+        )
+        self.rank, self.window, self.heads = rank, window, heads
+        self.base, self.tau, self.pairs = base, tau, pairs
+        self.inner = nn.Parameter(torch.empty(rank, shape.dim))
+        self.outer = nn.Parameter(torch.empty(heads * count, rank))
+        self.conv = nn.Parameter(torch.empty(window, heads * count))  # the token itself first
+        self.gate = nn.Parameter(torch.empty(heads, shape.dim)) if gate else None
+        self.gate_bias = nn.Parameter(torch.empty(heads)) if gate else None
+        self.step_log = nn.Parameter(torch.empty(heads * count)) if bias else None
+
+    def reset(self, generator: torch.Generator) -> None:
+        for weight in (self.inner, self.outer, self.conv, self.gate):
+            if weight is not None:  # torch's own start for linear layers and convolutions
+                inputs = self.window if weight is self.conv else weight.shape[1]
+                nn.init.uniform_(weight, -(inputs**-0.5), inputs**-0.5, generator=generator)
+        for weight in (self.gate_bias, self.step_log):
+            if weight is not None:
+                nn.init.zeros_(weight)
+
+    def features(
+        self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m w"] | None
+    ) -> Float[Tensor, "b n w"]:
+        """The inner projection, which later tokens look back at, and the steps added up so far."""
+        unit = normalize(wide(x), dim=-1)
+        inner = linear(unit, wide(self.inner))
+        real = None if place.keep is None else place.keep.unsqueeze(-1)
+        if real is not None:
+            inner = inner * real  # whoever looks back at padding sees nothing, in a cached step too
+        steps = self._convolved(inner, place, before)
+        if self.step_log is not None:
+            steps = steps + wide(self.step_log).exp()
+        if self.gate is not None and self.gate_bias is not None:
+            share = linear(unit, wide(self.gate), wide(self.gate_bias)).sigmoid()
+            steps = (steps.unflatten(-1, (self.heads, -1)) * share.unsqueeze(-1)).flatten(-2)
+        if real is not None:
+            steps = steps * real
+        total = steps.cumsum(dim=1)
+        if before is not None:
+            total = total + before[:, -1:, self.rank :]
+        return torch.cat((inner, total), dim=-1)
+
+    def _convolved(
+        self, inner: Float[Tensor, "b n r"], place: Place, before: Float[Tensor, "b m w"] | None
+    ) -> Float[Tensor, "b n p"]:
+        n, back = inner.shape[1], self.window - 1
+        if before is not None and back:
+            inner = torch.cat((before[:, -back:, : self.rank], inner), dim=1)
+        projected = linear(pad(inner, (0, 0, back + n - inner.shape[1], 0)), wide(self.outer))
+        total = torch.zeros_like(projected[:, back:])
+        for step, weight in enumerate(wide(self.conv)):
+            term = projected[:, back - step : back - step + n] * weight
+            own = place.follows(step) if before is None else None  # a cache holds one document
+            total = total + (term if own is None else term * own.unsqueeze(-1))
+        return total
+
+    def rotate(
+        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
+    ) -> Float[Tensor, "b h n e"]:
+        if features is None:  # nothing was read, nothing turns
+            return x
+        if self.heads > 1:
+            check_heads("selective_rope with per_head", x, self.heads)
+        tau = self.tau * frequencies(self.shape.head_dim, self.base, x.device)
+        total = features[..., self.rank :].unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return turn(x, spread(tau * total, self.pairs), self.pairs)

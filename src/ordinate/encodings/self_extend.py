@@ -1,0 +1,67 @@
+"""Rotary positions that count far tokens in groups."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.parameters import Param
+from ordinate.core.place import Pair
+from ordinate.core.rotation import Convention, even_width, frequencies, turn_at
+
+
+class SelfExtend(Encoding):
+    """RoPE for near tokens; far ones are counted in groups that share one position, so that long distances look like
+    trained ones. Meant for a model that was trained with RoPE; written after the paper. With the values below, four
+    times the trained length fits. It costs the scores of attention twice."""
+
+    family = "rotation"
+    formula = (
+        r"q_i^\top R_{r}\, k_j,\quad r = i-j \text{ if } i-j < w,"
+        r"\text{ else } \lfloor i/G\rfloor - \lfloor j/G\rfloor + w - \lfloor w/G\rfloor"
+    )
+    paper = Paper(
+        "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning",
+        ("Hongye Jin", "Xiaotian Han", "Jingfeng Yang", "Zhimeng Jiang", "Zirui Liu", "Chia-Yuan Chang",
+         "Huiyuan Chen", "Xia Hu"),
+        2024,
+        "2401.01325",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        group: Annotated[int, Param("far tokens that share a position", low=1)] = 5,
+        window: Annotated[
+            int | None, Param("distance from which on tokens are grouped; none: a quarter of the trained length", low=1)
+        ] = None,
+        base: Annotated[float, Param("base of the wavelengths", low=1.01)] = 10_000.0,
+        pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
+    ) -> None:
+        even_width("self_extend", shape.head_dim, shape.dim, shape.heads)
+        super().__init__(shape, past="extends", shift_invariant=group == 1, sided=False)
+        self.group, self.window, self.base, self.pairs = group, window or max(shape.length // 4, 1), base, pairs
+
+    def match(
+        self,
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Features | None = None,
+    ) -> Float[Tensor, "b h q k"]:
+        theta = frequencies(self.shape.head_dim, self.base, q.device)
+        i, j = pair.q.positions[..., 0], pair.k.positions[..., 0]
+        scaled, gap = q * q.shape[-1] ** -0.5, pair.gap()[:, None]
+        far_i, far_j = i // self.group, j // self.group
+        edge = self.window - self.window // self.group  # groups go on where single tokens end
+
+        def product(i: Tensor, j: Tensor) -> Tensor:
+            return turn_at(scaled, i, theta, self.pairs) @ turn_at(k, j, theta, self.pairs).mT
+
+        scores = torch.where(gap < self.window, product(i, j), product(far_i + edge, far_j))
+        if pair.causal:
+            return scores
+        return torch.where(gap > -self.window, scores, product(far_i - edge, far_j))

@@ -1,0 +1,41 @@
+"""Sines of the position without cosines, added to the embeddings."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
+from ordinate.core.encoding import Encoding, Shape
+from ordinate.core.place import Place
+from ordinate.core.precision import wide
+from ordinate.core.sines import Base
+
+
+class SinOnly(Encoding):
+    """Adds sines of twice as many wavelengths as the sinusoidal encoding has, and no cosines. Without its partner a
+    sine cannot be shifted by a linear map: what distance means then depends on the position."""
+
+    family = "added"
+    formula = r"PE_{p,k} = \sin(p\,b^{-k/D})"
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        base: Base = 10_000.0,
+        size: Size = 1.0,
+        scale_tokens: ScaleTokens = False,
+        dropout: Dropout = 0.0,
+    ) -> None:
+        super().__init__(shape, real=True)
+        self.base = base
+        self.adding = Adding(shape, size, dropout, scale_tokens)
+        self.amplitude = self.adding.measured(self.table)  # slow sines hardly leave 0 within a short text
+
+    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
+        """Sines at these positions, as defined."""
+        k = torch.arange(self.shape.dim, dtype=torch.float32, device=place.positions.device)
+        return (wide(place.positions) * self.base ** -(k / self.shape.dim)).sin()
+
+    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+        return self.adding(x, self.amplitude * self.table(place), self.training)

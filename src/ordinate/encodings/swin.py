@@ -1,0 +1,68 @@
+"""A trained number for every offset on a grid."""
+
+import math
+from typing import Annotated
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.parameters import Param
+from ordinate.core.place import Pair
+from ordinate.core.precision import wide
+
+
+class Swin(Encoding):
+    """Adds to each score a trained number, one per head and offset: so many rows up or down and so many columns left
+    or right. Offsets that reach out of the window count as those at its edge. On text, offsets are distances."""
+
+    family = "bias"
+    formula = r"B_{h,\,\Delta},\quad \Delta = \mathrm{clip}(p_i - p_j,\,\pm(W-1)) \text{ on each axis}"
+    paper = Paper(
+        "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
+        ("Ze Liu", "Yutong Lin", "Yue Cao", "Han Hu", "Yixuan Wei", "Zheng Zhang", "Stephen Lin", "Baining Guo"),
+        2021,
+        "2103.14030",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        window: Annotated[
+            int | None, Param("W positions on each axis; none: the trained length, on grids its root", low=2)
+        ] = None,
+        share_layers: Annotated[bool, Param("one table for all layers")] = False,
+        std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
+    ) -> None:
+        super().__init__(shape, past="clips", shift_invariant=True, per_layer=not share_layers, axes=(1, 2))
+        self.window = window or max(math.ceil(shape.length ** (1 / shape.axes)), 2)
+        self.std = std
+        self.table = nn.Parameter(torch.empty((2 * self.window - 1) ** shape.axes, shape.heads))
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.table, std=self.std, generator=generator)
+
+    def index(self, offsets: Int[Tensor, "*shape axes"]) -> Int[Tensor, "*shape"]:
+        """The row of the table for each offset, as Swin numbers them: row by row."""
+        edge, place = self.window - 1, 2 * self.window - 1
+        steps = offsets.clamp(-edge, edge) + edge
+        index: Tensor = steps[..., 0]
+        for axis in range(1, steps.shape[-1]):
+            index = index * place + steps[..., axis]
+        return index
+
+    def gap_bias(self, gaps: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        return wide(nn.functional.embedding(self.index(gaps[:, None]), self.table)).t()
+
+    def gap_only(self) -> bool:
+        return self.shape.axes == 1
+
+    def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
+        if self.shape.axes == 1:
+            text = super().bias(pair)
+            assert text is not None
+            return text
+        offsets = pair.q.positions[:, :, None] - pair.k.positions[:, None]
+        return wide(nn.functional.embedding(self.index(offsets), self.table)).movedim(-1, 1)

@@ -1,0 +1,75 @@
+"""Queries matched against sines and cosines of the distance, as in Transformer-XL."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+
+from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.parameters import Param
+from ordinate.core.place import Pair
+from ordinate.core.rotation import angles, frequencies
+from ordinate.core.skew import by_gap, skew_line
+
+
+class TransformerXL(Encoding):
+    """Each query is compared with each key's content, and with a trained projection of sines and cosines of the
+    distance between them. Two trained vectors per head say how much a content, and a distance, matters to everybody."""
+
+    family = "content"
+    formula = r"\frac{(q_i+u)^\top k_j + (q_i+v)^\top W_R R_{i-j}}{\sqrt d}"
+    paper = Paper(
+        "Transformer-XL: Attentive Language Models beyond a Fixed-Length Context",
+        ("Zihang Dai", "Zhilin Yang", "Yiming Yang", "Jaime Carbonell", "Quoc V. Le", "Ruslan Salakhutdinov"),
+        2019,
+        "1901.02860",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        base: Annotated[float, Param("longest wavelength over 2 pi", low=1.0)] = 10_000.0,
+        std: Annotated[float, Param("spread of the starting values of u and v", low=0.0)] = 0.02,
+    ) -> None:
+        super().__init__(shape, shift_invariant=True, per_layer=True, real=True)
+        self.base, self.std, self.width = base, std, shape.dim + shape.dim % 2
+        self.projection = nn.Parameter(torch.empty(shape.heads, shape.head_dim, self.width))  # W_R
+        self.u = nn.Parameter(torch.empty(shape.heads, shape.head_dim))
+        self.v = nn.Parameter(torch.empty(shape.heads, shape.head_dim))
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.projection, std=self.width**-0.5, generator=generator)  # as a model's own matrices
+        for vector in (self.u, self.v):
+            nn.init.normal_(vector, std=self.std, generator=generator)
+
+    def waves(self, positions: Num[Tensor, "#b n"]) -> tuple[Float[Tensor, "#b n w"], Float[Tensor, "#b n w"]]:
+        """Sine and cosine of every frequency at every position."""
+        angle = angles(frequencies(self.width, self.base, positions.device), positions)
+        return angle.sin(), angle.cos()
+
+    def match(
+        self,
+        q: Float[Tensor, "b h q e"],
+        k: Float[Tensor, "b h k e"],
+        pair: Pair,
+        features: Features | None = None,
+    ) -> Float[Tensor, "b h q k"]:
+        q = q * q.shape[-1] ** -0.5
+        u, v = (vector.to(q.dtype)[:, None] * q.shape[-1] ** -0.5 for vector in (self.u, self.v))
+        term = self.by_distance(q + v, pair)
+        return torch.baddbmm(term.flatten(0, 1), (q + u).flatten(0, 1), k.flatten(0, 1).mT).view(term.shape)
+
+    def by_distance(self, q: Float[Tensor, "b h q e"], pair: Pair) -> Float[Tensor, "b h q k"]:
+        """The product of queries with W_R R_{i-j}."""
+        projection = self.projection.to(q.dtype)
+        if pair.consecutive:
+            waves = torch.cat(self.waves(skew_line(pair)[None]), dim=-1).to(q.dtype)
+            return by_gap(q, waves @ projection.mT, pair.q.length - 1, pair.k.length)
+        # sin(i-j) = sin i cos j - cos i sin j: queries take the part of i, so that any positions will do
+        (sin_i, cos_i), (sin_j, cos_j) = (self.waves(place.positions[..., 0]) for place in (pair.q, pair.k))
+        sine, cosine = (q @ projection).chunk(2, dim=-1)
+        sin_i, cos_i = sin_i.to(q.dtype)[:, None], cos_i.to(q.dtype)[:, None]
+        turned = torch.cat((sine * sin_i + cosine * cos_i, cosine * sin_i - sine * cos_i), dim=-1)
+        return turned @ torch.cat((cos_j, sin_j), dim=-1).to(q.dtype)[:, None].mT

@@ -1,0 +1,88 @@
+"""Positions that are matched apart from words."""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ordinate.core.buckets import log_bucket
+from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
+from ordinate.core.errors import InputError
+from ordinate.core.parameters import Param
+from ordinate.core.place import Pair, Place
+from ordinate.core.precision import wide
+
+
+class Tupe(Encoding):
+    """Words match words and positions match positions, each with queries and keys of their own, and a bias by bucket
+    of distance is added. A first token that stands for the whole text ([CLS]) can be freed of its position. After the
+    paper: one set of position vectors for all layers."""
+
+    family = "bias"
+    formula = (
+        r"\frac{(x_i W_Q)(x_j W_K)^\top}{\sqrt{2d}} + \frac{(p_i U_Q)(p_j U_K)^\top}{\sqrt{2d}}"
+        r" + B_{h,\,\mathrm{bucket}(i-j)}"
+    )
+    paper = Paper(
+        "Rethinking Positional Encoding in Language Pre-training",
+        ("Guolin Ke", "Di He", "Tie-Yan Liu"),
+        2020,
+        "2006.15595",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        rows: Annotated[int | None, Param("positions that have a vector; none: the trained length", low=2)] = None,
+        buckets: Annotated[int, Param("how many ranges of distances; bidirectional models split them", low=4)] = 32,
+        farthest: Annotated[int, Param("distance from which on all share the last bucket", low=2)] = 128,
+        untied: Annotated[bool, Param("the token at position 0 is [CLS], which sees all keys alike")] = False,
+        std: Annotated[float, Param("spread of the starting position vectors and biases", low=0.0)] = 1.0,
+    ) -> None:
+        exact = buckets // (2 if shape.causal else 4)
+        if farthest <= exact:
+            raise InputError(
+                f"tupe keeps {exact} distances exact with {buckets} buckets: farthest must exceed that, got {farthest}"
+            )
+        self.rows = rows or max(shape.length, 2)
+        super().__init__(shape, past="untrained" if self.rows > shape.length else "refuses", limit=self.rows)
+        self.buckets, self.farthest, self.std = buckets, farthest, std
+        self.vectors = nn.Parameter(torch.empty(self.rows, shape.dim))
+        inner = shape.heads * shape.head_dim
+        self.queries, self.keys = (nn.Parameter(torch.empty(inner, shape.dim)) for _ in range(2))
+        self.table = nn.Parameter(torch.empty(buckets, shape.heads))
+        # What [CLS] adds to its own row cancels in the softmax; what others give to it is one number per head.
+        self.to_first = nn.Parameter(torch.empty(shape.heads)) if untied else None
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.vectors, std=self.std, generator=generator)
+        for weight in (self.queries, self.keys):
+            nn.init.normal_(weight, std=self.shape.dim**-0.5, generator=generator)
+        nn.init.normal_(self.table, std=0.02 * self.std, generator=generator)
+        if self.to_first is not None:
+            nn.init.zeros_(self.to_first)
+
+    def rotate(
+        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
+    ) -> Float[Tensor, "b h n e"]:
+        return x * 2**-0.5 if side == "q" else x  # two scores are added: each is scaled by sqrt(2d)
+
+    def projected(self, place: Place, weight: Float[Tensor, "inner d"]) -> Float[Tensor, "#b n h e"]:
+        """The queries or keys of positions."""
+        vectors = wide(nn.functional.embedding(place.positions[..., 0], self.vectors))
+        projected: Tensor = nn.functional.linear(vectors, wide(weight)).unflatten(-1, (self.shape.heads, -1))
+        return projected
+
+    def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
+        self.check_range(pair.k)
+        q, k = self.projected(pair.q, self.queries), self.projected(pair.k, self.keys)
+        matched = torch.einsum("bqhe,bkhe->bhqk", q * (2 * self.shape.head_dim) ** -0.5, k)
+        bucket = log_bucket(pair.gap(), causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest)
+        bias = matched + wide(nn.functional.embedding(bucket, self.table)).movedim(-1, 1)
+        if self.to_first is None:
+            return bias
+        from_first, to_first = (at.positions[..., 0] == 0 for at in (pair.q, pair.k))
+        bias = torch.where(to_first[:, None, None], wide(self.to_first)[:, None, None], bias)
+        return bias.masked_fill(from_first[:, None, :, None], 0.0)

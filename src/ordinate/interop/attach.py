@@ -1,0 +1,131 @@
+"""Any encoding inside a transformers model, in place of the model's own positions."""
+
+import copy
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ordinate.core.encoding import Encoding
+from ordinate.core.errors import InputError
+from ordinate.core.place import Pair
+from ordinate.interop import attention
+from ordinate.interop.fitting import attentions, fitting
+from ordinate.interop.installed import transformers
+from ordinate.interop.memory import Memory
+from ordinate.interop.own_positions import OwnPositions
+from ordinate.interop.passing import Pass, make_pair
+from ordinate.model.assemble import distinct
+
+
+def attach_hf(
+    model: Any, encoding: str | Encoding | Sequence[str | Encoding], *, length: int | None = None, seed: int = 0
+) -> "Attached":
+    """Give a transformers model this encoding, and take out its own positions. `Attached.detach` undoes it.
+
+    encoding: as text (`t5`, `rope(base=500000)+segment`), or texts that repeat over the layers; an object for all
+    layers, or one for each. length: the trained length; by default `max_position_embeddings`. seed: of the starting
+    values of encodings that are given as text.
+    """
+    hf = transformers()
+    if not isinstance(model, hf.PreTrainedModel):
+        raise InputError(f"attach_hf takes a model of transformers, got {type(model).__name__}")
+    base = model.base_model
+    if isinstance(getattr(base, attention.NAME, None), Attached):
+        raise InputError(f"{type(base).__name__} has an encoding attached already: call detach() of it first")
+    layers = attentions(base)
+    encodings = fitting(base, layers, encoding, length, seed)
+    hf.AttentionInterface.register(attention.NAME, attention.attention)
+    attached = Attached(encodings).to(base.get_input_embeddings().weight)
+    attached.install(model, layers)
+    return attached
+
+
+class Attached(nn.Module):
+    """The encodings of a model, as a part of it: an optimiser sees them, and `state_dict` carries them."""
+
+    def __init__(self, per_layer: Sequence[Encoding]) -> None:
+        super().__init__()
+        self.per_layer, self.causal = list(per_layer), per_layer[0].shape.causal
+        self.parts = distinct(per_layer)
+        self.encodings = nn.ModuleList(self.parts)
+        self.reads = {what for part in self.parts for what in part.reads}
+        self.embedding_parts = [part for part in self.parts if type(part).embed is not Encoding.embed]
+
+    def install(self, model: Any, layers: Sequence[nn.Module]) -> None:
+        """Become a part of the model."""
+        base = model.base_model
+        self.own = OwnPositions(base)
+        config = copy.deepcopy(base.config)  # its attention changes, and that of models made from the same one must not
+        for module in [module for module in model.modules() if getattr(module, "config", None) is base.config]:
+            module.config = config
+        self.base, self.attention_before = [base], base.config._attn_implementation  # in a list: no part of this module
+        self.arguments = tuple(inspect.signature(base.forward).parameters)
+        base.set_attn_implementation(attention.NAME)
+        base.add_module(attention.NAME, self)
+        self.hooks = [base.register_forward_pre_hook(self.begin, with_kwargs=True)]
+        for layer, encoding in zip(layers, self.per_layer, strict=True):
+            if encoding.feature_width:
+                self.hooks.append(layer.register_forward_pre_hook(attention.read, with_kwargs=True))
+
+    def detach(self) -> None:
+        """Give the model back its own positions and its own attention."""
+        for hook in self.hooks:
+            hook.remove()
+        for base in self.base:
+            delattr(base, attention.NAME)
+            base.set_attn_implementation(self.attention_before)
+            self.own.restore()
+        self.base = []
+
+    def begin(self, base: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[()], dict[str, Any]]:
+        """Before the model runs: who stands where, and what is added to token embeddings."""
+        given = keywords | dict(zip(self.arguments, args, strict=False))
+        sources = [given[name] for name in ("input_ids", "inputs_embeds") if given.get(name) is not None]
+        if len(sources) != 1 or not isinstance(sources[0], Tensor):
+            raise InputError("pass either input_ids or inputs_embeds to the model, as a tensor")
+        if given.get("encoder_hidden_states") is not None:
+            raise InputError("an attached model attends to itself alone, got encoder_hidden_states")
+        self._told(given)
+        again = bool(base.is_gradient_checkpointing) and base.training
+        memory = self._memory(base, given, again)
+        b, n = sources[0].shape[:2]
+        pair = make_pair(given, (b, n), memory, causal=self.causal)
+        wanted = given.get("output_attentions")
+        weights = bool(getattr(base.config, "output_attentions", False) if wanted is None else wanted)
+        given["ordinate"] = Pass(self.per_layer, pair, memory, shared=not again, weights=weights)
+        if self.embedding_parts:
+            given |= {"input_ids": None, "inputs_embeds": self._embed(base, given, pair)}
+        if self.own.tables and "position_ids" in self.arguments:  # nothing is looked up, so no length is too long
+            given["position_ids"] = torch.zeros(1, n, dtype=torch.long, device=sources[0].device)
+        return (), given
+
+    def _told(self, given: dict[str, Any]) -> None:
+        """Refuse silence where an encoding reads something beside positions."""
+        sources = {"segments": "token_type_ids", "tokens": "input_ids", "neighbours": "input_ids"}
+        for what, name in sources.items():
+            if what in self.reads and given.get(name) is None:
+                reader = next(part.name for part in self.parts if what in part.reads)
+                raise InputError(f"{reader} reads {what}: pass {name} to the model")
+
+    def _memory(self, base: Any, given: dict[str, Any], again: bool) -> Memory | None:
+        use = given.get("use_cache")
+        use = getattr(base.config, "use_cache", False) if use is None else use
+        if given.get("past_key_values") is None and self.causal and use and not again:
+            given["past_key_values"] = transformers().DynamicCache(config=base.config)
+        cache = given.get("past_key_values")
+        if cache is not None and not self.causal:
+            raise InputError("only a causal model can decode with a cache: this one is bidirectional")
+        return None if cache is None else Memory(cache, len(self.per_layer))
+
+    def _embed(self, base: Any, given: dict[str, Any], pair: Pair) -> Float[Tensor, "b n d"]:
+        table, tokens, place = base.get_input_embeddings(), given.get("input_ids"), pair.q
+        if "neighbours" in self.reads and pair.k is not pair.q:  # their neighbours came earlier
+            place, tokens = pair.k, pair.k.tokens
+        x: Tensor = given["inputs_embeds"] if tokens is None else table(tokens)
+        for part in self.embedding_parts:
+            x = part.embed(x, place.relabelled(part.relabel(place.positions)))
+        return x if place is pair.q else x[:, pair.start :]

@@ -1,0 +1,150 @@
+"""Rotary parameters as transformers writes them (`config.rope_parameters`), and as ours."""
+
+import copy
+from typing import Any
+
+from ordinate import encodings
+from ordinate.core.encoding import Encoding
+from ordinate.core.errors import InputError
+from ordinate.interop.installed import transformers
+
+# Their name -> ours, for every type. `rope_theta` and `partial_rotary_factor` belong to all of them.
+_STRETCH = {"factor": "factor", "original_max_position_embeddings": "original"}
+_FIELDS: dict[str, dict[str, str]] = {
+    "default": {},
+    "linear": {"factor": "factor"},
+    "dynamic": {"factor": "factor"},
+    "yarn": _STRETCH
+    | {name: name for name in ("beta_fast", "beta_slow", "truncate", "mscale", "mscale_all_dim", "attention_factor")},
+    "llama3": _STRETCH | {"low_freq_factor": "low", "high_freq_factor": "high"},
+    "longrope": _STRETCH | {"short_factor": "short", "long_factor": "long", "attention_factor": "attention_factor"},
+    "proportional": {"factor": "factor"},
+}
+_KNOWN = {name for fields in _FIELDS.values() for name in fields} | {"rope_type", "type", "rope_theta"}
+_KNOWN |= {"partial_rotary_factor"}
+
+# Models whose code turns channel 2k with 2k + 1; their configuration does not say so.
+INTERLEAVED = {
+    "bailing_hybrid", "blt_text", "cohere", "cohere2", "cohere2_moe", "deepseek_v2", "ernie4_5", "ernie4_5_moe", "glm",
+    "glm4", "helium", "llama4_text", "longcat_flash", "moonshine", "moonshine_streaming",
+}  # fmt: skip
+
+
+def from_hf(config: Any, *, layer_type: str | None = None, causal: bool = True) -> Encoding:
+    """The rotary encoding of a transformers configuration; `layer_type` if its layers have different ones.
+
+    The trained length is `max_position_embeddings`. A type of layers that has no rotation gives the encoding `none`.
+    """
+    if not isinstance(config, transformers().PreTrainedConfig):
+        raise InputError(f"from_hf takes a configuration of transformers, got {type(config).__name__}")
+    config = copy.deepcopy(config.get_text_config())
+    if not getattr(config, "rope_parameters", None):
+        raise InputError(f"{type(config).__name__} has no rope_parameters: its model has no rotary encoding to take")
+    config.standardize_rope_params()
+    given, whole = _of_layers(config, layer_type), config.rope_parameters
+    if layer_type is not None and getattr(config, "is_heterogeneous", False):
+        config = config.per_layer_config[layer_type]
+    dim, heads, length = (
+        _needed(config, name) for name in ("hidden_size", "num_attention_heads", "max_position_embeddings")
+    )
+    width = getattr(config, "head_dim", None) or dim // heads
+    shape: dict[str, Any] = dict(dim=dim, heads=heads, length=length, head_dim=width, causal=causal)
+    if given is None:
+        return encodings.create("none", **shape)
+    parameters = _ours(given, length)
+    if parameters.get("scaling") == "yarn" and not whole.get("truncate", True):
+        parameters["truncate"] = False  # transformers looks beside the types of layers, not among their parameters
+    interleaved = getattr(config, "rope_interleave", config.model_type in INTERLEAVED)
+    return encodings.create("rope", **shape, pairs="interleaved" if interleaved else "halves", **parameters)
+
+
+def _of_layers(config: Any, layer_type: str | None) -> dict[str, Any] | None:
+    """The rotary parameters of the layers that are meant; None if they have no rotation."""
+    parameters: dict[str, Any] = config.rope_parameters
+    types = [name for name, value in parameters.items() if isinstance(value, dict)]
+    if types:
+        types += [name for name, value in parameters.items() if value is None]
+    if layer_type is None and types:
+        raise InputError(
+            f"{type(config).__name__} has rotary parameters for {' and '.join(types)}: choose with layer_type="
+        )
+    if layer_type is None:
+        return parameters
+    if layer_type not in types:
+        found = f"for {' and '.join(types)}" if types else "that all layers share"
+        raise InputError(f"{type(config).__name__} has no layer_type {layer_type!r}, but rotary parameters {found}")
+    return parameters[layer_type]  # type: ignore[no-any-return]
+
+
+def _needed(config: Any, name: str) -> int:
+    value = getattr(config, name, None)
+    if not isinstance(value, int):
+        raise InputError(f"{type(config).__name__} has no {name}, which a rotary encoding is made from")
+    return value
+
+
+def _ours(given: dict[str, Any], length: int) -> dict[str, Any]:
+    kind = given["rope_type"]
+    if kind not in _FIELDS:
+        raise InputError(f"rope has no type {kind!r}: of those that transformers knows, it has {', '.join(_FIELDS)}")
+    unknown = sorted(name for name, value in given.items() if name not in _KNOWN and value is not None)
+    if unknown:
+        raise InputError(f"rope cannot express {', '.join(unknown)}, which these rope_parameters of type {kind} have")
+    told = {ours: given[name] for name, ours in _FIELDS[kind].items() if given.get(name) is not None}
+    stretch = max(1.0, length / told.get("original", length))
+    if kind in ("yarn", "longrope"):
+        told.setdefault("factor", stretch)
+    elif kind not in ("default", "proportional") and "factor" not in told:
+        raise InputError(f"rope_parameters of type {kind} need a factor, found none")
+    if kind == "yarn":
+        # As transformers reads them: 0 means unset, and DeepSeek's ratio counts only as a pair that nothing overrules.
+        told = {name: value for name, value in told.items() if value or name not in ("beta_fast", "beta_slow")}
+        told.pop("truncate", None)
+        if "attention_factor" in told or not (told.get("mscale") and told.get("mscale_all_dim")):
+            told = {name: value for name, value in told.items() if not name.startswith("mscale")}
+    if kind == "longrope":
+        told["factor"] = max(1.0, told["factor"])
+        if "attention_factor" in told:
+            told.pop("factor")  # it has no other use
+    for name in ("short", "long"):
+        if name in told:
+            told[name] = tuple(float(value) for value in told[name])
+    fraction = given.get("partial_rotary_factor")
+    named = dict(base=given["rope_theta"]) | ({} if fraction is None else dict(fraction=fraction))
+    return named | ({} if kind == "default" else dict(scaling=kind)) | told
+
+
+def to_hf(encoding: Encoding) -> dict[str, Any]:
+    """The `rope_parameters` under which a transformers model turns as this encoding does.
+
+    A model that is to use them also needs `max_position_embeddings` and a head width as the encoding's own.
+    """
+    told = getattr(encoding, "parameters_given", None)
+    if encoding.name != "rope" or told is None:
+        why = "rope alone has rope_parameters" if told is not None else "make it with encodings.create"
+        raise InputError(f"transformers has no parameters for this {encoding.name}: {why}")
+    told = {name: item.default for name, item in encodings.registry.parameters("rope").items()} | told
+    kind, length = told["scaling"], encoding.shape.length
+    if told["pairs"] != "halves":
+        raise InputError(
+            f"transformers has no parameter for pairs={told['pairs']}, a model's code decides that: make rope with"
+            " pairs=halves, and reorder the channels of queries and keys"
+        )
+    if kind == "dynamic" and told["original"] not in (None, length):
+        raise InputError(
+            f"transformers stretches dynamic rope from max_position_embeddings on, but this one has original"
+            f" {told['original']} and length {length}: make it with length={told['original']}"
+        )
+    if kind == "ntk":  # a larger base is all there is to it
+        width = int(encoding.shape.head_dim * told["fraction"])
+        told |= dict(base=told["base"] * told["factor"] ** (width / (width - 2)))
+    kind = "default" if kind in ("none", "ntk") else kind
+    given: dict[str, Any] = {"rope_type": kind, "rope_theta": told["base"]}
+    if told["fraction"] != 1.0:
+        given["partial_rotary_factor"] = told["fraction"]
+    told["original"] = told["original"] or length
+    for name, ours in _FIELDS[kind].items():
+        value = told[ours]
+        if value is not None and (kind, name, value) != ("proportional", "factor", 1.0):
+            given[name] = list(value) if isinstance(value, tuple) else value
+    return given

@@ -1,0 +1,76 @@
+"""A model of given sizes with any encoding, and something to read for it: what only measures needs no task."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from ordinate.core.errors import InputError
+from ordinate.core.place import Pair
+from ordinate.model import ModelConfig, Transformer
+from ordinate.model.edge import arrive, check_relation
+
+VOCABULARY = 64
+
+
+def make_model(
+    encoding: str, *, dim: int, heads: int, layers: int, length: int, axes: int | None = None
+) -> Transformer:
+    """On text if the encoding reads text, otherwise on a grid of as few axes as it can read."""
+    for count in (1, 2, 3) if axes is None else (axes,):
+        config = dict(vocabulary=VOCABULARY, dim=dim, heads=heads, layers=layers, length=length, dropout=0.0)
+        try:
+            return Transformer(ModelConfig(encoding=encoding, axes=count, **config))  # type: ignore[arg-type]
+        except InputError as error:
+            if "axes" not in str(error) or count == 3 or axes is not None:
+                raise
+    raise AssertionError
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Tokens of one batch, and whatever else the model's encodings read."""
+
+    tokens: Int[Tensor, "b n"]
+    told: dict[str, Tensor]  # as `Transformer.forward` takes it
+
+    @staticmethod
+    def of(model: Transformer, batch: int, length: int) -> "Inputs":
+        draw = torch.Generator().manual_seed(0)
+        tokens = torch.randint(0, VOCABULARY, (batch, length), generator=draw)
+        reads = {what for part in model.parts for what in part.reads}
+        index, told = torch.arange(length), {}
+        if model.config.axes > 1:
+            told["positions"] = grid(length, model.config.axes)
+        if "segments" in reads:
+            told["segments"] = (index >= length // 2).long()[None]
+        if "relation" in reads:
+            told["relation"] = (index[:, None] - index).abs()[None]
+        return Inputs(tokens, told)
+
+    def part(self, start: int, stop: int) -> dict[str, Any]:
+        """What there is to tell of some tokens when all before them are in a cache."""
+        found = {}
+        for name, row in self.told.items():
+            if name == "relation":
+                found[name] = row[:, start:stop, :stop]
+            else:
+                found[name] = row[start:stop] if name == "positions" else row[:, start:stop]
+        return found
+
+    def pair(self, model: Transformer) -> Pair:
+        """The whole batch against itself, as the model's layers see it."""
+        related = self.told.get("relation")
+        positions, segments = self.told.get("positions"), self.told.get("segments")
+        place = arrive(model.config, model.parts, self.tokens, positions, segments)
+        return model.pair(place, relation=check_relation(model.parts, related, self.tokens, 0))
+
+
+def grid(length: int, axes: int) -> Int[Tensor, "n axes"]:
+    """The first points of a cube that holds this many, row by row."""
+    side = round(length ** (1 / axes))
+    side += side**axes < length
+    index = torch.arange(length)
+    return torch.stack([index // side**power % side for power in reversed(range(axes))], dim=-1)

@@ -1,0 +1,213 @@
+"""What an encoding costs beside none: parameters, a training step, a decoding step, and memory.
+
+Every encoding is measured in turns with `none` on the same tokens, and its best time is divided by that of `none`.
+"""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from ordinate.core.config import settle
+from ordinate.core.errors import InputError
+from ordinate.core.place import Pair
+from ordinate.encodings import canonical
+from ordinate.model import Bound, Transformer
+from ordinate.model.attention import choose
+from ordinate.model.decode import Decoder
+from ordinate.training.environment import keep_memory
+from ordinate.training.inputs import Inputs, make_model
+from ordinate.training.peak import Layer, Peak, peak
+from ordinate.training.turns import in_turns
+
+BASELINE = "none"
+DECODED = 48  # steps, of which the best counts
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The model and the measurement."""
+
+    dim: int = 256
+    heads: int = 8
+    layers: int = 2
+    batch: int = 4
+    length: int = 512
+    rounds: int = 12  # training steps of each, of which the best counts
+    memory_length: int = 8192  # of the one layer whose memory is measured; 0: not measured
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        problems = settle(self)
+        problems += [
+            f"{name} must be at least {least}, got {getattr(self, name)}"
+            for name, least in (
+                ("dim", 1), ("heads", 1), ("layers", 1), ("batch", 1), ("length", 4), ("rounds", 1), ("threads", 1),
+                ("memory_length", 0),
+            )
+            if not problems and getattr(self, name) < least
+        ]  # fmt: skip
+        if problems:
+            raise InputError("; ".join(problems))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Times those of `none`: best over best, and where nine of ten single rounds lie."""
+
+    best: float
+    low: float
+    high: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """One encoding's costs; what could not be measured is none, with the reason among the problems."""
+
+    encoding: str
+    axes: int
+    parameters: int  # of the encoding, in the whole model
+    parameters_per_layer: int  # of those, what every further layer adds
+    path: str  # of attention in training
+    step: Ratio | None
+    decoding_path: str
+    decoding: Ratio | None
+    memory_path: str = ""
+    memory: float | None = None  # times that of `none`
+    memory_bytes: int | None = None
+    problems: tuple[str, ...] = field(default=())
+
+
+def check(encodings: Sequence[str], sizes: Sizes) -> list[str]:
+    """The encodings in their one spelling, each able to work at these sizes."""
+    names = list(dict.fromkeys(canonical(text) for text in encodings))
+    for name in names:
+        _model(name, sizes)
+    return names
+
+
+def measure(encodings: Sequence[str], sizes: Sizes) -> Iterator[Overhead]:
+    """One after the other; `none` itself comes out as 1, give or take the noise of the measurement."""
+    keep_memory()
+    before = torch.get_num_threads()
+    torch.set_num_threads(sizes.threads)
+    bases: dict[int, Peak | str] = {}
+    try:
+        for name in encodings:
+            try:
+                yield _one(name, sizes, bases)
+            except InputError as error:
+                yield Overhead(name, 1, 0, 0, "", None, "", None, problems=(str(error),))
+    finally:
+        torch.set_num_threads(before)
+
+
+def _one(name: str, sizes: Sizes, bases: dict[int, Peak | str]) -> Overhead:
+    model = _model(name, sizes)
+    axes, inputs = model.config.axes, Inputs.of(model, sizes.batch, sizes.length)
+    base = _model(BASELINE, sizes, axes)
+    plain = Inputs.of(base, sizes.batch, sizes.length)
+    per_layer = [part for part in model.per_layer[0].parts() if part.per_layer]
+    step = _ratio(training_step(base, plain), training_step(model, inputs), sizes.rounds, warmup=2)
+    path = paths(model, inputs.pair(model), sizes.batch)
+    decoding, decoding_path = _decoding(model, base, sizes)
+    own = base_peak = None
+    if sizes.memory_length:
+        own = _peak(name, sizes, axes)
+        base_peak = bases[axes] = bases.get(axes) or _peak(BASELINE, sizes, axes)
+    both = isinstance(own, Peak) and isinstance(base_peak, Peak)
+    return Overhead(
+        name,
+        axes,
+        _count(model.parts),
+        _count(per_layer),
+        path,
+        step,
+        decoding_path,
+        decoding,
+        own.path if isinstance(own, Peak) else "",
+        own.bytes / max(1, base_peak.bytes) if both else None,  # type: ignore[union-attr]
+        own.bytes if isinstance(own, Peak) else None,
+        tuple(dict.fromkeys(f"memory: {found}" for found in (own, base_peak) if isinstance(found, str))),
+    )
+
+
+def _model(name: str, sizes: Sizes, axes: int | None = None) -> Transformer:
+    return make_model(
+        name, dim=sizes.dim, heads=sizes.heads, layers=sizes.layers, length=sizes.length, axes=axes
+    )  # fmt: skip
+
+
+def _count(parts: Sequence[nn.Module]) -> int:
+    return sum(p.numel() for part in parts for p in part.parameters())
+
+
+def _peak(name: str, sizes: Sizes, axes: int) -> Peak | str:
+    return peak(Layer(name, sizes.dim, sizes.heads, sizes.memory_length, axes=axes, threads=sizes.threads))
+
+
+def training_step(model: nn.Module, inputs: Inputs) -> Callable[[], None]:
+    """Forward, loss, backward, clip, AdamW."""
+    model.train()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    tokens, told = inputs.tokens, inputs.told
+
+    def step() -> None:
+        logits = model(tokens, **told)
+        nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten()).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+
+    return step
+
+
+def decoding_step(model: Transformer, length: int, steps: int) -> Callable[[], Tensor]:
+    """One more token of one sequence with every call, the last of them at `length`."""
+    model.eval()
+    inputs, start = Inputs.of(model, 1, length), length - steps
+    cache, at = model.cache(1, length), iter(range(start, length))
+    with torch.inference_mode():
+        model(inputs.tokens[:, :start], cache=cache, **inputs.part(0, start))
+    fast = None if "relation" in inputs.told else Decoder(model, cache)
+
+    @torch.inference_mode()
+    def step() -> Tensor:
+        now = next(at)
+        told = inputs.part(now, now + 1)
+        if fast is None:
+            logits: Tensor = model(inputs.tokens[:, now : now + 1], cache=cache, **told)
+            return logits
+        return fast(inputs.tokens[:, now], **told)
+
+    return step
+
+
+def _decoding(model: Transformer, base: Transformer, sizes: Sizes) -> tuple[Ratio, str]:
+    warmup = 2 if sizes.length > 8 else 1
+    steps = min(DECODED + warmup, sizes.length // 2)
+    plain, own = (decoding_step(made, sizes.length, steps) for made in (base, model))
+    ratio = _ratio(plain, own, steps - warmup, warmup=warmup)
+    pair = Inputs.of(model, 1, sizes.length).pair(model)
+    return ratio, paths(model, pair.rows(sizes.length - 1, sizes.length), 1, trains=False)
+
+
+def _ratio(plain: Callable[[], object], own: Callable[[], object], rounds: int, *, warmup: int) -> Ratio:
+    times = in_turns({"plain": plain, "own": own}, rounds=rounds, warmup=warmup)
+    base, mine = times["plain"], times["own"]
+    single = [x / y for x, y in zip(mine, base, strict=True)]
+    cuts = statistics.quantiles(single, n=20, method="inclusive") if len(single) > 1 else single
+    return Ratio(min(mine) / min(base), cuts[0], cuts[-1], min(mine))
+
+
+def paths(model: Transformer, pair: Pair, batch: int, *, trains: bool = True) -> str:
+    """The attention paths that its layers take here; usually one. Without queries and keys: their shape decides."""
+    config, found = model.config, []
+    for encoding in model.per_layer:
+        shape = (batch, config.heads, pair.q.length, config.head_width), (batch, config.heads, pair.k.length, 1)
+        q, k = (torch.zeros(1).expand(size) for size in shape)
+        found.append(choose(q.requires_grad_(trains), k, Bound(encoding, pair)))
+    return ", ".join(dict.fromkeys(found))

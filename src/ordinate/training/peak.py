@@ -1,0 +1,101 @@
+"""Peak memory of one layer, forward and backward, in a fresh process: `python -m ordinate.training.peak JSON`.
+
+Asked of the operating system and not counted, so that what kernels set aside for themselves is in it.
+"""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+
+LIMIT = 900  # seconds that one measurement may take
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What is measured."""
+
+    encoding: str
+    dim: int
+    heads: int
+    length: int
+    batch: int = 1
+    axes: int | None = None  # none: as the encoding reads them
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Bytes beyond what the process held before, and seconds."""
+
+    bytes: int
+    seconds: float
+    path: str
+    axes: int
+
+
+def peak(layer: Layer) -> Peak | str:
+    """In a process of its own; a sentence if that did not come to an end."""
+    command = [sys.executable, "-m", "ordinate.training.peak", json.dumps(asdict(layer))]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        return f"took longer than {LIMIT} s"
+    if done.returncode < 0:
+        return f"was ended by the system (signal {-done.returncode}): too little memory?"
+    if done.returncode:
+        return done.stderr.strip().rpartition("\n")[2] or f"ended with code {done.returncode}"
+    return Peak(**json.loads(done.stdout))
+
+
+def here(layer: Layer) -> Peak:
+    """In this process, which should not have done anything yet."""
+    import time
+
+    import torch
+
+    from ordinate.training.inputs import Inputs, make_model
+    from ordinate.training.overhead import paths
+
+    torch.set_num_threads(layer.threads)
+    model = make_model(
+        layer.encoding, dim=layer.dim, heads=layer.heads, layers=1, length=layer.length, axes=layer.axes
+    ).train()
+    short = Inputs.of(model, layer.batch, min(layer.length, 256))
+    model(short.tokens, **short.told).sum().backward()  # loads what is loaded once
+    model.zero_grad(set_to_none=True)
+    inputs = Inputs.of(model, layer.batch, layer.length)
+    chosen = paths(model, inputs.pair(model), layer.batch)
+    before, begin = _reset(), time.perf_counter()
+    model(inputs.tokens, **inputs.told).sum().backward()
+    seconds = time.perf_counter() - begin
+    return Peak(max(0, _highest() - before), seconds, chosen, model.config.axes)
+
+
+def _reset() -> int:
+    """Bytes held now; where the system can, the highest mark is set back to that."""
+    try:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+        return _status("VmRSS")
+    except OSError:
+        return _highest()
+
+
+def _highest() -> int:
+    try:
+        return _status("VmHWM")
+    except OSError:
+        import resource
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _status(key: str) -> int:
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(f"{key}:"))
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(here(Layer(**json.loads(sys.argv[1]))))))

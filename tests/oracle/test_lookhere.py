@@ -1,0 +1,65 @@
+"""LookHere by angles, one pair at a time; the fields of view as the paper's pictures show them."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ordinate import InputError
+from ordinate.core.place import Pair, Place
+from ordinate.encodings import create
+
+compare = settings(deadline=None, derandomize=True, max_examples=15)
+# The middle of each head's field, in degrees clockwise from up, in the order of heads.
+MIDDLES = {180: (90, 180, 270, 0), 90: (45, 135, 225, 315), 45: tuple(22.5 + 45 * n for n in range(8))}
+
+
+def grid(rows: int, columns: int) -> Place:
+    return Place(torch.cartesian_prod(torch.arange(rows), torch.arange(columns))[None])
+
+
+@compare
+@given(
+    st.integers(1, 24), st.sampled_from([180, 90, 45]), st.integers(1, 6), st.integers(1, 6), st.booleans(),
+    st.sampled_from([None, 0, 1, 100]), st.floats(0.1, 2),
+)  # fmt: skip
+def test_every_pair(
+    heads: int, view: int, rows: int, columns: int, causal: bool, everywhere: int | None, slope: float
+) -> None:
+    free = heads // 3 if everywhere is None else min(everywhere, heads)
+    ours = create(
+        "lookhere", dim=4 * heads, heads=heads, length=16, axes=2, causal=causal, view=view, slope=slope,
+        everywhere=everywhere if everywhere is None else free,
+    )  # fmt: skip
+    place = grid(rows, columns)
+    bias = ours.bias(Pair.of(place, causal=causal))[0]
+    middles = MIDDLES[view]
+    for head in range(heads):
+        directed = head < heads - free
+        steep = 0.5 ** (1 + head // len(middles))
+        number = head - (heads - free)
+        m = slope * (steep if directed else 0.25 ** (1 + (number if free < 4 else 4 * number // free)))
+        for query, (y, x) in enumerate(place.positions[0].tolist()):
+            for key, (v, u) in enumerate(place.positions[0].tolist()):
+                angle = math.degrees(math.atan2(u - x, y - v))  # clockwise from up; rows count downwards
+                off = abs((angle - middles[head % len(middles)] + 180) % 360 - 180)
+                found = bias[head, query, key].item()
+                if directed and (y, x) != (v, u) and off > view / 2 + 1e-6:
+                    assert found == -math.inf
+                else:
+                    assert found == pytest.approx(-m * math.hypot(y - v, x - u), rel=1e-5)
+
+
+def test_the_slopes_of_the_papers_twelve_heads() -> None:
+    """Eight heads with a direction, four without."""
+    sizes = dict(dim=48, heads=12, length=16, axes=2)
+    everywhere = [0.25, 0.0625, 0.015625, 0.00390625]
+    assert create("lookhere", **sizes).slopes == [0.5] * 4 + [0.25] * 4 + everywhere
+    assert create("lookhere", **sizes, view=45).slopes == [0.5] * 8 + everywhere
+
+
+def test_no_more_heads_than_there_are() -> None:
+    with pytest.raises(InputError, match="at most 4"):
+        create("lookhere", dim=16, heads=4, length=16, axes=2, everywhere=5)

@@ -1,0 +1,89 @@
+"""Products with sines of the distance against XLNet's attention, and against the formula written out."""
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+from transformers import XLNetConfig
+from transformers.models.xlnet.modeling_xlnet import XLNetModel, XLNetRelativeAttention
+
+from ordinate.core.encoding import Encoding
+from ordinate.core.place import Pair, Place
+from ordinate.encodings import create
+from ordinate.model import Bound, attend
+
+compare = settings(deadline=None, derandomize=True, max_examples=15)
+rounding = {"atol": 1e-5, "rtol": 1e-5}
+sizes = st.integers(1, 4)
+widths = st.sampled_from([2, 4, 6])
+lengths = st.integers(1, 30)
+
+
+@compare
+@given(sizes, widths, lengths, st.integers(0, 12), st.booleans())
+def test_against_xlnet(heads: int, width: int, queries: int, before: int, causal: bool) -> None:
+    """A whole attention layer with copied weights, behind tokens that came earlier (its memory)."""
+    dim, keys = heads * width, before + queries
+    model = XLNetModel(XLNetConfig(vocab_size=2, d_model=dim, n_head=heads, n_layer=1, d_inner=4, dropout=0.0))
+    theirs: XLNetRelativeAttention = model.layer[0].rel_attn
+    for weight in theirs.parameters():
+        torch.nn.init.normal_(weight, std=0.5)
+    ours = create("transformer_xl", dim=dim, heads=heads, length=32, causal=causal)
+    ours.projection.data = theirs.r.detach().permute(1, 2, 0).clone()
+    ours.u.data, ours.v.data = theirs.r_w_bias.detach().clone(), theirs.r_r_bias.detach().clone()
+
+    x = torch.randn(2, keys, dim)
+    q, k, v = (torch.einsum("bnd,dhe->bhne", x, weight) for weight in (theirs.q, theirs.k, theirs.v))
+    pair = Pair(Place.range(queries, start=before), Place.range(keys), causal=causal, start=before)
+    found = attend(q[:, :, before:], k, v, Bound(ours, pair))
+
+    heads_first = [part.permute(2, 0, 1, 3) for part in (q[:, :, before:], k, v)]
+    waves = model.relative_positional_encoding(queries, keys, bsz=2)
+    hidden = None if pair.visible is None else (~pair.visible).float()[0, 0, :, :, None, None]
+    positions = torch.einsum("jbd,dhe->jbhe", waves, theirs.r)
+    want = theirs.rel_attn_core(*heads_first, positions, attn_mask=hidden)
+    assert_close(found, want.permute(1, 2, 0, 3), **rounding)
+
+
+def by_loops(encoding: Encoding, q: Tensor, k: Tensor, at: Tensor) -> Tensor:
+    """The formula for one sequence, a head, a query and a key at a time."""
+    wave = encoding.base ** -(torch.arange(0, encoding.width, 2, dtype=q.dtype) / encoding.width)
+    found = q.new_zeros(len(q), q.shape[1], k.shape[1])
+    for h, i, j in torch.cartesian_prod(*map(torch.arange, found.shape)).tolist():
+        angle = (at[i] - at[j]) * wave
+        distance = encoding.projection[h] @ torch.cat((angle.sin(), angle.cos()))
+        found[h, i, j] = (q[h, i] + encoding.u[h]) @ k[h, j] + (q[h, i] + encoding.v[h]) @ distance
+    return found / q.shape[-1] ** 0.5
+
+
+@compare
+@given(sizes, st.integers(1, 5), st.integers(1, 8), st.sampled_from([3.0, 10_000.0]), st.booleans(), st.booleans())
+def test_any_positions(heads: int, width: int, length: int, base: float, causal: bool, consecutive: bool) -> None:
+    """Odd widths too; fractions and negative numbers as positions, others for every sequence."""
+    shape = dict(dim=heads * width, heads=heads, length=32, causal=causal)
+    encoding = create("transformer_xl", **shape, base=base, std=1.0).double()
+    place = Place.range(length) if consecutive else Place(torch.randn(2, length, 1, dtype=torch.float64) * 20)
+    q, k = torch.randn(2, 2, heads, length, width, dtype=torch.float64)
+    pair = Pair.of(place, causal=causal)
+    hidden = torch.zeros(1, dtype=torch.bool) if pair.visible is None else ~pair.visible
+    found = encoding.match(q, k, pair).masked_fill(hidden, 0)
+    at = place.positions[..., 0].double().expand(2, -1)
+    want = torch.stack([by_loops(encoding, q[b], k[b], at[b]) for b in range(2)]).masked_fill(hidden, 0)
+    assert_close(found, want, atol=1e-5, rtol=1e-5)  # frequencies are those of float32
+
+
+@compare
+@given(st.booleans(), st.booleans(), st.integers(1, 4), st.integers(0, 3))
+def test_gradients_by_finite_differences(causal: bool, consecutive: bool, queries: int, before: int) -> None:
+    encoding = create("transformer_xl", dim=4, heads=2, length=8, causal=causal, std=1.0).double()
+    keys = Place.range(before + queries) if consecutive else Place(torch.randn(1, before + queries, 1).double())
+    pair = Pair(keys.rows(before, before + queries), keys, causal=causal)
+    q, k = torch.randn(1, 2, queries, 2).double(), torch.randn(1, 2, before + queries, 2).double()
+
+    def scores(q: Tensor, k: Tensor, *weights: Tensor) -> Tensor:
+        """The weights are the encoding's own, changed in place."""
+        found = encoding.match(q, k, pair)
+        return found if pair.visible is None else found.masked_fill(~pair.visible, 0)
+
+    assert torch.autograd.gradcheck(scores, (q.requires_grad_(), k.requires_grad_(), *encoding.parameters()))

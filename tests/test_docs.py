@@ -1,0 +1,26 @@
+"""The pages of the documentation show only what runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
+CODE = {page.name: re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE) for page in PAGES}
+
+
+def test_there_is_code_to_run() -> None:
+    assert len(CODE["transformers.md"]) >= 3
+
+
+@pytest.mark.parametrize("page", [name for name, blocks in CODE.items() if blocks])
+def test_python_on_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From top to bottom: a block may use what one above it made."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for number, block in enumerate(CODE[page]):
+        try:
+            exec(compile(block, f"{page} block {number}", "exec"), names)
+        finally:
+            torch.set_default_dtype(torch.float32)
