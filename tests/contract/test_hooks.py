@@ -7,9 +7,9 @@ import torch
 
 from ordinate import Bound, Encoding, Pair, Place, attend
 
-from .cases import LENGTH, NAMES, Case, assert_close
+from .cases import LENGTH, REGISTERED, Case, assert_close
 
-pytestmark = pytest.mark.parametrize("name", NAMES)
+pytestmark = pytest.mark.parametrize("name", REGISTERED)
 
 
 def parts(name: str) -> list[tuple[Encoding, Place]]:

@@ -8,9 +8,10 @@ import torch
 
 from ordinate import InputError, Transformer, record
 
-from .cases import LENGTH, NAMES, Case, assert_close, tokens
+from .cases import LENGTH, NAMES, REGISTERED, Case, assert_close, tokens
 
-pytestmark = pytest.mark.parametrize("name", NAMES)
+every = pytest.mark.parametrize("name", NAMES)
+registered = pytest.mark.parametrize("name", REGISTERED)  # where a parameter cannot make a difference
 
 
 def longest(case: Case) -> int:
@@ -18,6 +19,7 @@ def longest(case: Case) -> int:
     return min(4 * LENGTH, *(part.limit for part in case.parts))
 
 
+@every
 @pytest.mark.parametrize("past", [False, True])
 def test_no_token_sees_a_later_one(name: str, past: bool) -> None:
     case = Case(name)
@@ -31,6 +33,7 @@ def test_no_token_sees_a_later_one(name: str, past: bool) -> None:
     assert_close(whole[:, :cut], prefix)
 
 
+@every
 @pytest.mark.parametrize("past", [False, True])
 def test_decoding_with_a_cache_equals_the_full_pass(name: str, past: bool) -> None:
     case = Case(name)
@@ -48,6 +51,7 @@ def test_decoding_with_a_cache_equals_the_full_pass(name: str, past: bool) -> No
     assert_close(torch.cat(found, dim=1), case.run(x))
 
 
+@every
 def test_packed_documents_equal_separate_ones(name: str) -> None:
     case = Case(name)
     a, b = tokens(1, 9, seed=1), tokens(1, 11, seed=2)
@@ -58,6 +62,7 @@ def test_packed_documents_equal_separate_ones(name: str) -> None:
     assert_close(packed[:, 9:], case.run(b))
 
 
+@registered
 def test_packed_documents_with_padding_equal_separate_ones(name: str) -> None:
     case = Case(name)
     a, b = tokens(1, 9, seed=1), tokens(1, 8, seed=2)
@@ -72,6 +77,7 @@ def test_packed_documents_with_padding_equal_separate_ones(name: str) -> None:
     assert_close(found[:, 14:], case.run(b))
 
 
+@every
 def test_a_padded_prompt_in_chunks_equals_the_full_pass(name: str) -> None:
     case = Case(name)
     x, pad = tokens(2, 15), 5
@@ -84,6 +90,7 @@ def test_a_padded_prompt_in_chunks_equals_the_full_pass(name: str) -> None:
     assert_close(torch.cat(found, dim=1)[:, pad:], case.model(x, keep=keep, **case.told(places))[:, pad:])
 
 
+@every
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 def test_the_whole_model_can_be_cast(name: str, dtype: torch.dtype) -> None:
     case = Case(name)
@@ -96,6 +103,7 @@ def test_the_whole_model_can_be_cast(name: str, dtype: torch.dtype) -> None:
     assert (found.float() - expected).abs().max() < (0.2 if dtype == torch.bfloat16 else 1e-4) * scale
 
 
+@every
 @pytest.mark.parametrize("causal", [True, False])
 def test_padding_on_the_left_changes_nothing(name: str, causal: bool) -> None:
     case = Case.or_causal(name, causal)
@@ -106,6 +114,7 @@ def test_padding_on_the_left_changes_nothing(name: str, causal: bool) -> None:
     assert_close(case.model(padded, keep=keep, **case.told(places))[:, pad:], case.run(x))
 
 
+@registered
 def test_explicit_positions_equal_the_default_ones(name: str) -> None:
     case = Case(name)
     x = tokens()
@@ -115,6 +124,7 @@ def test_explicit_positions_equal_the_default_ones(name: str) -> None:
     assert_close(case.run(x, positions=places.expand(2, -1, -1).contiguous()), expected)
 
 
+@every
 @pytest.mark.parametrize("causal", [True, False])
 def test_shift_invariant_exactly_where_declared(name: str, causal: bool) -> None:
     case = Case.or_causal(name, causal)
@@ -125,6 +135,7 @@ def test_shift_invariant_exactly_where_declared(name: str, causal: bool) -> None
     assert (change < 1e-4) if all(part.shift_invariant for part in case.parts) else (change > 1e-3)
 
 
+@every
 def test_gradients_reach_every_parameter(name: str) -> None:
     case = Case(name)
     case.run(tokens()).square().mean().backward()
@@ -134,6 +145,7 @@ def test_gradients_reach_every_parameter(name: str) -> None:
     assert idle == []
 
 
+@registered
 def test_built_on_meta_then_materialised_equals_built_directly(name: str) -> None:
     config = Case(name).config()
     with torch.device("meta"):
@@ -150,6 +162,7 @@ def test_built_on_meta_then_materialised_equals_built_directly(name: str) -> Non
     assert torch.equal(*outputs)
 
 
+@registered
 def test_state_dict_round_trip(name: str) -> None:
     case = Case(name)
     expected = case.run(tokens())
@@ -159,6 +172,7 @@ def test_state_dict_round_trip(name: str) -> None:
     assert torch.equal(case.run(tokens()), expected)
 
 
+@every
 def test_past_the_trained_length_it_does_what_it_declares(name: str) -> None:
     case = Case(name)
     limit = min(part.limit for part in case.parts)
@@ -174,6 +188,7 @@ def test_past_the_trained_length_it_does_what_it_declares(name: str) -> None:
     assert "untrained" not in declared or limit > LENGTH
 
 
+@registered
 def test_recording_attention_changes_nothing(name: str) -> None:
     case = Case(name)
     x = tokens()
@@ -186,6 +201,7 @@ def test_recording_attention_changes_nothing(name: str) -> None:
         assert weights.triu(1).abs().max() == 0
 
 
+@every
 def test_another_default_dtype_changes_nothing(name: str) -> None:
     case, x = Case(name), tokens(length=LENGTH)
     long = min(300, *(part.limit for part in case.parts))
@@ -200,6 +216,7 @@ def test_another_default_dtype_changes_nothing(name: str) -> None:
     assert {weight.dtype for weight in built.encodings.parameters()} <= {torch.bfloat16}  # as torch's own modules do
 
 
+@every
 def test_float64_stays_float64(name: str) -> None:
     """Close to twice the digits of float32, unless something on the way was rounded to it."""
     case = Case(name)
@@ -215,6 +232,7 @@ def test_float64_stays_float64(name: str) -> None:
     assert not trained or not torch.equal(case.run(tokens()), before)
 
 
+@every
 def test_exemptions_are_still_needed(name: str) -> None:
     """An exemption that no test reads, or that the encoding has outgrown, is a claim that is no longer true."""
     case = Case(name)
@@ -237,6 +255,7 @@ def test_exemptions_are_still_needed(name: str) -> None:
     assert not stale & exempt
 
 
+@registered
 def test_building_and_running_leave_the_global_generator_alone(name: str) -> None:
     Case(name)
     before = torch.get_rng_state()
