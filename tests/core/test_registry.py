@@ -123,3 +123,13 @@ def test_only_its_own_file_names_an_encoding() -> None:
         for node in ast.walk(ast.parse(file.read_text())):
             named = isinstance(node, ast.Constant) and node.value in names
             assert not named, f"{relative}:{node.lineno} names an encoding"
+
+
+def test_a_parameter_without_a_type_is_named() -> None:
+    from ordinate.core.parameters import parameters
+
+    class Careless:
+        def __init__(self, *, slope=1.0) -> None: ...
+
+    with pytest.raises(InputError, match="parameter slope of Careless has no type"):
+        parameters(Careless)

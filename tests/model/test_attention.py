@@ -136,3 +136,33 @@ def test_cope_gradients_are_those_of_autograd() -> None:
     by_position = torch.randn(1, 2, 6, 4, generator=generator, dtype=torch.double).requires_grad_()
     visible = torch.ones(1, 1, 6, 6, dtype=torch.bool).tril()
     assert torch.autograd.gradcheck(lambda s, p: _Count.apply(s, p, visible, 0), (scores, by_position))
+
+
+@pytest.mark.parametrize("name", ["xpos", "learned"])
+def test_positions_past_the_limit_are_refused_outside_a_model_too(name: str) -> None:
+    encoding = encodings.create(name, dim=32, heads=4, length=8)
+    far = Place(torch.tensor([0, encoding.limit]).view(1, 2, 1))
+    with pytest.raises(InputError, match="is out of range"):
+        Bound(encoding, Pair.of(far))
+    direct = encoding.prepare if name == "xpos" else lambda place: encoding.embed(torch.zeros(1, 2, 32), place)
+    with pytest.raises(InputError, match="is out of range"):
+        direct(far)
+
+
+def test_a_fused_bias_is_not_rounded_to_bfloat16() -> None:
+    """Among 4,096 distances, bfloat16 tells 129 apart."""
+    encoding = encodings.create("alibi", dim=8, heads=1, length=4096)
+    keys = Place.range(4096)
+    bound = Bound(encoding, Pair(keys.rows(4095, 4096), keys))
+    q, k = torch.zeros(1, 1, 1, 8), torch.zeros(1, 1, 4096, 8)
+    v = torch.linspace(-1, 1, 4096).view(1, 1, 4096, 1).expand(1, 1, 4096, 8)
+    exact = attend(q, k, v, bound, "explicit")
+    low = attend(q.bfloat16(), k.bfloat16(), v.bfloat16(), bound, "fused")
+    assert (low.float() - exact).abs().max() < 0.005
+
+
+def test_features_that_are_missing_are_asked_for() -> None:
+    encoding = encodings.create("fox", dim=32, heads=4, length=8)
+    q = torch.zeros(1, 4, 6, 8)
+    with pytest.raises(InputError, match="fox reads 4 features per token from the layer's input, got 0"):
+        attend(q, q, q, Bound(encoding, Pair.of(Place.range(6))))
