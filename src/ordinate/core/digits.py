@@ -1,12 +1,44 @@
-"""Numbers written in digits."""
+"""Numbers written in digits, and what encodings share that add those of a position."""
+
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from ordinate.core.encoding import Past
-from ordinate.core.place import LARGEST_POSITION
+from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
+from ordinate.core.encoding import Encoding, Past, Shape
+from ordinate.core.place import LARGEST_POSITION, Place
+
+
+class DigitEncoding(Encoding):
+    """Adds the digits of the position. They are added as they are, whatever the size of token embeddings, because
+    their values are the definition; size=1 matches them."""
+
+    family = "added"
+    base: ClassVar[int]
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        size: Size = None,
+        scale_tokens: ScaleTokens = False,
+        dropout: Dropout = 0.0,
+    ) -> None:
+        past, limit = digit_range(shape.dim, self.base)
+        super().__init__(shape, past=past, limit=limit)
+        self.adding = Adding(shape, size, dropout, scale_tokens)
+        self.amplitude = self.adding.measured(self.table)
+
+    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
+        """Digits at these positions, as defined."""
+        return digits(place.positions, self.shape.dim, self.base)
+
+    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+        self.check_range(place)
+        return self.adding(x, self.amplitude * self.table(place), self.training)
 
 
 def digits(numbers: Int[Tensor, "#b n 1"], width: int, base: int) -> Float[Tensor, "#b n {width}"]:

@@ -3,37 +3,17 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
-from ordinate.core.digits import digit_range, digits
-from ordinate.core.encoding import Encoding, Shape
+from ordinate.core.digits import DigitEncoding
 from ordinate.core.place import Place
 
 
-class DecimalNorm(Encoding):
+class DecimalNorm(DigitEncoding):
     """Adds the position in decimal with digits from -1 (for 0) to 1 (for 9), one per channel, most significant first;
     the zeros on the left become -1 too. The digits are added as they are, whatever the size of token embeddings,
     because their values are the definition; size=1 matches them."""
 
-    family = "added"
     formula = r"PE_{p,k} = \bigl(\lfloor p\,/\,10^{D-1-k} \rfloor \bmod 10 - 4.5\bigr) / 4.5"
-
-    def __init__(
-        self,
-        shape: Shape,
-        *,
-        size: Size = None,
-        scale_tokens: ScaleTokens = False,
-        dropout: Dropout = 0.0,
-    ) -> None:
-        past, limit = digit_range(shape.dim, 10)
-        super().__init__(shape, past=past, limit=limit)
-        self.adding = Adding(shape, size, dropout, scale_tokens)
-        self.amplitude = self.adding.measured(self.table)
+    base = 10
 
     def table(self, place: Place) -> Float[Tensor, "#b n d"]:
-        """Digits at these positions, as defined."""
-        return (digits(place.positions, self.shape.dim, 10) - 4.5) / 4.5
-
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        self.check_range(place)
-        return self.adding(x, self.amplitude * self.table(place), self.training)
+        return (super().table(place) - 4.5) / 4.5
