@@ -3,12 +3,38 @@
 from collections.abc import Iterator, Sequence
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
 from ordinate.core.place import Place
 
 Beside = tuple[Int[Tensor, "#b n"], Bool[Tensor, "#b n"]]  # which token, and whether there is one
+
+
+def with_earlier(
+    new: Float[Tensor, "b n c"], before: Float[Tensor, "b m c"] | None, back: int
+) -> Float[Tensor, "b {back}+n c"]:
+    """Rows of tokens behind the last `back` of those that a cache has seen, or zeros where there are none."""
+    rows = new if before is None or back == 0 else torch.cat((before[:, -back:], new), dim=1)
+    return pad(rows, (0, 0, back + new.shape[1] - rows.shape[1], 0))
+
+
+def convolved(
+    rows: Float[Tensor, "b m c"], taps: Float[Tensor, "w c"], place: Place, *, cached: bool
+) -> Float[Tensor, "b n c"]:
+    """For every token of the place a weighted sum of its row and those before it, the first weight being its own.
+
+    `rows` come from `with_earlier`, w - 1 ahead of those of the place. Other documents and padding count for nothing;
+    a cache holds one document, and whoever fills it leaves zeros at padding.
+    """
+    n, back = place.length, len(taps) - 1
+    total = torch.zeros_like(rows[:, back:])
+    for step, tap in enumerate(taps):
+        part = rows[:, back - step : back - step + n] * tap
+        own = None if cached else place.follows(step)
+        total = total + (part if own is None else part * own.unsqueeze(-1))
+    return total
 
 
 def in_line(place: Place, steps: Sequence[int]) -> Iterator[Beside]:

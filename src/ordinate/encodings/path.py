@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.householder import through_factors
+from ordinate.core.neighbours import convolved, with_earlier
 from ordinate.core.parameters import Param
 from ordinate.core.place import Pair, Place
 from ordinate.core.precision import wide
@@ -67,15 +68,9 @@ class Path(Encoding):
             low, beta = (part.where(place.keep[..., None], 0.0) for part in (low, beta))
         if self.taps is None:
             return torch.cat((self._directions(F.linear(low, wide(self.up))), beta), dim=-1)
-        earlier = low.new_zeros(len(x), self.conv - 1, self.rank)
-        if before is not None:
-            earlier = torch.cat((earlier, before[..., : self.rank]), dim=1)[:, 1 - self.conv :]
-        line = F.linear(torch.cat((earlier, low), dim=1), wide(self.up))
-        total = torch.zeros_like(line[:, self.conv - 1 :])
-        for back, tap in enumerate(wide(self.taps)):
-            part = tap * line[:, self.conv - 1 - back : line.shape[1] - back]
-            own = place.follows(back) if before is None else None  # a cache holds one document, its padding is 0
-            total = total + (part if own is None else part * own[..., None])
+        earlier = None if before is None else before[..., : self.rank]
+        line = F.linear(with_earlier(low, earlier, self.conv - 1), wide(self.up))
+        total = convolved(line, wide(self.taps), place, cached=before is not None)
         return torch.cat((low, self._directions(F.silu(total)), beta), dim=-1)
 
     def _directions(self, x: Float[Tensor, "b n width"]) -> Float[Tensor, "b n width"]:

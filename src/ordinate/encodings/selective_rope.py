@@ -5,9 +5,10 @@ from typing import Annotated
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import linear, normalize, pad
+from torch.nn.functional import linear, normalize
 
 from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
+from ordinate.core.neighbours import convolved, with_earlier
 from ordinate.core.parameters import Param
 from ordinate.core.place import Place
 from ordinate.core.precision import wide
@@ -75,7 +76,9 @@ class SelectiveRope(Encoding):
         real = None if place.keep is None else place.keep.unsqueeze(-1)
         if real is not None:
             inner = inner * real  # whoever looks back at padding sees nothing, in a cached step too
-        steps = self._convolved(inner, place, before)
+        earlier = None if before is None else before[..., : self.rank]
+        projected = linear(with_earlier(inner, earlier, self.window - 1), wide(self.outer))
+        steps = convolved(projected, wide(self.conv), place, cached=before is not None)
         if self.step_log is not None:
             steps = steps + wide(self.step_log).exp()
         if self.gate is not None and self.gate_bias is not None:
@@ -87,20 +90,6 @@ class SelectiveRope(Encoding):
         if before is not None:
             total = total + before[:, -1:, self.rank :]
         return torch.cat((inner, total), dim=-1)
-
-    def _convolved(
-        self, inner: Float[Tensor, "b n r"], place: Place, before: Float[Tensor, "b m w"] | None
-    ) -> Float[Tensor, "b n p"]:
-        n, back = inner.shape[1], self.window - 1
-        if before is not None and back:
-            inner = torch.cat((before[:, -back:, : self.rank], inner), dim=1)
-        projected = linear(pad(inner, (0, 0, back + n - inner.shape[1], 0)), wide(self.outer))
-        total = torch.zeros_like(projected[:, back:])
-        for step, weight in enumerate(wide(self.conv)):
-            term = projected[:, back - step : back - step + n] * weight
-            own = place.follows(step) if before is None else None  # a cache holds one document
-            total = total + (term if own is None else term * own.unsqueeze(-1))
-        return total
 
     def rotate(
         self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
