@@ -59,18 +59,17 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "b h n e"]:
         """From the projected heads (queries, then keys, then values) to the mixed values."""
         encoding, h, g = bound.encoding, self.heads, self.key_heads
+        both, v = heads.split((h + g, g), dim=1)  # not slices, whose gradients are filled with zeros first
         own = None if features is None else bound.pair.queries(features)
         late = cache is not None and not encoding.cacheable  # keys are kept unrotated and turned when read
         if self.q_norm is None and not encoding.sided and not late:
-            turned = encoding.rotate(heads[:, : h + g], bound.own_state, "q", own)
-            q, k = turned[:, :h], turned[:, h:]
+            q, k = encoding.rotate(both, bound.own_state, "q", own).split((h, g), dim=1)
         else:
-            q, k = heads[:, :h], heads[:, h : h + g]
+            q, k = both.split((h, g), dim=1)
             if self.q_norm is not None and self.k_norm is not None:
                 q, k = self.q_norm(q), self.k_norm(k)
             q = encoding.rotate(q, bound.own_state, "q", own)
             k = k if late else encoding.rotate(k, bound.own_state, "k", own)
-        v = heads[:, h + g :]
         if cache is not None:
             k, v = cache.write(self.layer, k, v)
         if late:
