@@ -9,7 +9,7 @@ install: $(READY)
 
 $(READY): pyproject.toml constraints.txt requirements-oracles.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracles,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[app,oracles,dev]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-oracles.txt
 	touch $(READY)
 
@@ -26,7 +26,7 @@ test: install
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
 
 app: install
-	@echo "The app is not here yet: ordinate list encodings and ordinate show NAME are."; exit 2
+	$(BIN)/ordinate app
 
 bench: install
 	$(BIN)/python -m benchmarks

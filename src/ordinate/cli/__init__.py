@@ -6,6 +6,7 @@ import sys
 import typer
 
 from ordinate.cli import analyze as analyze_command
+from ordinate.cli import app as app_command
 from ordinate.cli import bench as bench_command
 from ordinate.cli import compare as compare_command
 from ordinate.cli import list as list_command
@@ -34,6 +35,7 @@ app.command("show")(show_command.run)
 app.command("train")(train_command.run)
 app.command("status")(status_command.run)
 app.command("bench")(bench_command.run)
+app.command("app")(app_command.run)
 
 
 @app.callback(invoke_without_command=True)

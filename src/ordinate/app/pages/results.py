@@ -1,0 +1,8 @@
+"""The page results."""
+
+import streamlit as st
+
+
+def page() -> None:
+    """Draw it."""
+    st.title("results")
