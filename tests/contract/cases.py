@@ -1,6 +1,8 @@
 """Every encoding of the registry, plug-ins included, with its defaults; and variants that stretch the protocol."""
 
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import torch
@@ -71,13 +73,8 @@ class Case:
         return ModelConfig(vocabulary=VOCABULARY, encoding=self.name, **(base | self.settings))
 
     def build(self) -> Transformer:
-        model = Transformer(self.config()).eval()
-        generator = torch.Generator().manual_seed(1)
-        with torch.no_grad():
-            for name, weight in model.named_parameters():
-                if "norm" not in name:
-                    weight.add_(torch.randn(weight.shape, generator=generator) * 0.2)
-        return model
+        """A model of its own; a copy takes a tenth of the time that making one does."""
+        return deepcopy(_built(self.config(), torch.get_default_dtype()))
 
     def frozen(self) -> "Case":
         self.model.requires_grad_(False)
@@ -144,6 +141,18 @@ class Case:
         return self.model(tokens, **(self.told(places) | more))
 
 
+@cache
+def _built(config: ModelConfig, dtype: torch.dtype) -> Transformer:
+    model = Transformer(config).eval()
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "norm" not in name:
+                weight.add_(torch.randn(weight.shape, generator=generator) * 0.2)
+    return model
+
+
+@cache
 def _reads(name: str, axes: int) -> bool:
     try:
         Transformer(ModelConfig(vocabulary=2, encoding=name, dim=32, heads=4, length=LENGTH, axes=axes))
