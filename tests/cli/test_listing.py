@@ -126,6 +126,36 @@ def test_pictures_show_what_formulas_say() -> None:
     assert all(nearer > farther for nearer, farther in zip(forgotten.rows[0], forgotten.rows[0][1:], strict=False))
 
 
+def test_show_takes_parameters(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Traits and pictures are those that the encoding has with them."""
+    shown = {}
+    for text in ("shaw", "rope(scaling=dynamic, factor=2)", "lookhere(everywhere=4)"):
+        assert run("show", text, patch=monkeypatch) == 0
+        shown[text] = capsys.readouterr().out
+    assert "depends on absolute position" in shown["rope(scaling=dynamic, factor=2)"]
+    assert "head 1" in shown["lookhere(everywhere=4)"]
+    assert pictures("alibi", max_bias=4)[1][1].rows[0] == pytest.approx([-r / 16 for r in range(TOKENS)])
+    assert run("show", "rope(scaling=dynamic)", "--json", patch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["past"] == "extends"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("rope+alibi", "show explains one at a time: ordinate show rope, then ordinate show alibi"),
+        ("ropee(base=3)", "unknown encoding or task 'ropee': did you mean rope"),
+        ("rope(bse=3)", "rope has no parameter bse: did you mean base?"),
+        ("k_back(k=5)", "show explains a task with its defaults: ordinate show k_back"),
+        ("rope(", "cannot read 'rope('"),
+    ],
+)
+def test_what_show_cannot_explain(
+    text: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("show", text, patch=monkeypatch) == 2
+    assert words in capsys.readouterr().err
+
+
 def test_a_map_lies_around_the_middle() -> None:
     _, (picture,) = pictures("rope_2d")
     values, middle = torch.tensor(picture.rows), SIDE // 2

@@ -47,6 +47,7 @@ VARIANTS = (
     "segment+t5",
     "learned+shaw",
     "rope+alibi",
+    "rope+shaw",
     "pope+t5",
     "abacus+rope",
     "fox+selective_rope",

@@ -101,3 +101,5 @@ def test_it_explains_itself(name: str) -> None:
         assert part.__doc__ and len(part.__doc__.split()) > 8
         assert part.formula
         assert part.family in ("none", "added", "rotation", "bias", "content")
+        authors = () if part.paper is None else part.paper.authors
+        assert all(len(author.split()) > 1 for author in authors)  # nobody is "others", or has a surname alone

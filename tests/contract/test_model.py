@@ -132,7 +132,7 @@ def test_shift_invariant_exactly_where_declared(name: str, causal: bool) -> None
     shift = 2 * LENGTH if longest(case) > 3 * LENGTH else 7
     there, here = (case.run(x, positions=case.positions(12, start=start)) for start in (shift, 0))
     change = (there - here).abs().max()
-    assert (change < 1e-4) if all(part.shift_invariant for part in case.parts) else (change > 1e-3)
+    assert (change < 1e-4) if all(whole.shift_invariant for whole in case.model.per_layer) else (change > 1e-3)
 
 
 @every

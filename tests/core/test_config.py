@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate import InputError, ModelConfig, preset
+from ordinate import InputError, ModelConfig, Transformer, preset
 from ordinate.core.choice import Choice, parse_choice
 from ordinate.core.config import build, digest, parse_pairs, parse_value, to_dict
 
@@ -46,6 +46,15 @@ def test_later_layers_win() -> None:
 def test_impossible_models_are_refused_in_one_sentence(settings: dict, words: str) -> None:
     with pytest.raises(InputError, match=words):
         ModelConfig(**({"vocabulary": 7, "encoding": "none"} | settings))
+
+
+@pytest.mark.parametrize("hidden", [None, 7, 512, 513])
+def test_a_width_is_kept_whatever_it_is(hidden: int | None) -> None:
+    """One that is spelled out as the default would have it is stored as none, so that it is no other model."""
+    config = ModelConfig(vocabulary=4, encoding="none", dim=128, hidden=hidden)
+    assert config.hidden_width == (hidden or 512)
+    assert config.hidden == (None if hidden == 512 else hidden)
+    assert Transformer(config).blocks[0].wide.out_features == config.hidden_width
 
 
 def test_digest_depends_on_content_alone() -> None:

@@ -94,6 +94,12 @@ def test_unknown_names_and_parameters_suggest_the_nearest() -> None:
         encodings.create("t5", dim=8, heads=2, length=4, buckets=True)
 
 
+def test_several_encodings_are_no_name_of_one() -> None:
+    for text in ("rope+alibi", "rope(base=500)"):
+        with pytest.raises(InputError, match="create makes one encoding by its name, with parameters as keywords"):
+            encodings.create(text, dim=8, heads=2, length=4)
+
+
 def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
     info = tmp_path / "broken-1.0.dist-info"
     info.mkdir()

@@ -35,14 +35,22 @@ def attached_llama(name: str) -> tuple[object, Attached]:
 
 
 def takes_groups(name: str) -> bool:
-    theirs = llama()
-    attach_hf(theirs, name)
     try:
-        theirs(torch.zeros(1, 2, dtype=torch.long))
+        attach_hf(llama(), name)
     except InputError as error:
         assert "turns every head its own way" in str(error)
         return False
     return True
+
+
+@pytest.mark.parametrize("name", ["fope", "selective_rope", "lrope(per_head=true)"])
+def test_grouped_keys_are_refused_where_heads_turn_their_own_way(name: str) -> None:
+    """When it is attached, as text or as an object; with the way out, which works."""
+    made = encodings.create(name.partition("(")[0], dim=32, heads=4, length=LENGTH, per_head=True)
+    for given in (name, [made, made]):
+        with pytest.raises(InputError, match="set kv_heads to heads, or set per_head=false"):
+            attach_hf(llama(), given)
+    attach_hf(llama(), f"{name.partition('(')[0]}(per_head=false)")
 
 
 @torch.no_grad()

@@ -157,6 +157,17 @@ def test_grids_packed_and_padded_equal_separate_ones(causal: bool) -> None:
     assert_close(model(tokens, positions=places, keep=keep)[:, 12:], apart[:, 12:], atol=1e-5, rtol=1e-5)
 
 
+def test_a_window_has_a_largest_size() -> None:
+    """On text it takes as many steps as it is wide, on a grid the square of that."""
+    assert len(made(window=255).kernel) == 255 and not made(window=255).grid
+    assert len(made(2, False, window=31).kernel) == 31**2
+    for window in (256, 2_000_001, 10**9):
+        with pytest.raises(InputError, match="window must be at least 2 and at most 255"):
+            made(window=window)
+    with pytest.raises(InputError, match="a window of at most 31 on a grid, got 33"):
+        made(2, window=33)
+
+
 def test_a_window_without_a_middle_is_refused() -> None:
     made(window=4)
     for axes, causal in ((1, False), (2, True), (2, False)):

@@ -18,7 +18,8 @@ BASE = {"binary": 2, "binary_norm": 2, "gray": 2, "decimal": 10, "decimal_norm":
 def added(name: str, dim: int, positions: list[int] | Tensor, **parameters: object) -> Tensor:
     """What the encoding adds to embeddings of zeros."""
     place = Place(torch.as_tensor(positions).view(1, -1, 1))
-    return create(name, dim=dim, heads=1, length=8, **parameters).embed(torch.zeros(1, place.length, dim), place)[0]
+    encoding = create(name, dim=dim, heads=1, length=min(8, BASE[name] ** dim), **parameters)
+    return encoding.embed(torch.zeros(1, place.length, dim), place)[0]
 
 
 def text(row: Tensor) -> str:
@@ -83,8 +84,12 @@ def test_gray_codes_are_those_of_the_mirror() -> None:
 @pytest.mark.parametrize("dim", [1, 3, 5])
 def test_what_does_not_fit_is_out_of_range(name: str, dim: int) -> None:
     limit = BASE[name] ** dim
-    encoding = create(name, dim=dim, heads=1, length=8)
+    encoding = create(name, dim=dim, heads=1, length=limit)
     assert (encoding.limit, encoding.past) == (limit, "refuses")
+    with pytest.raises(
+        InputError, match=f"{dim} of them end at {limit - 1}, before the trained length {limit + 1} does"
+    ):
+        create(name, dim=dim, heads=1, length=limit + 1)
     added(name, dim, [0, limit - 1])
     with pytest.raises(InputError, match=f"position {limit} is out of range: {name} refuses from position {limit} on"):
         added(name, dim, [0, limit])

@@ -84,5 +84,61 @@ def test_what_cannot_be() -> None:
     config = dict(vocabulary=5, dim=16, heads=4, kv_heads=2, layers=1, length=8)
     tokens = torch.zeros(1, 4, dtype=torch.long)
     Transformer(ModelConfig(**config, encoding="fope(per_head=false)"))(tokens)
-    with pytest.raises(InputError, match="set kv_heads to heads"):
-        Transformer(ModelConfig(**config, encoding="fope"))(tokens)
+    with pytest.raises(InputError, match="2 heads stand for 4: set kv_heads to heads, or set per_head=false"):
+        Transformer(ModelConfig(**config, encoding="fope"))
+
+
+def printed(sigma: float, heads: int, width: int, length: int, base: float) -> tuple[Tensor, Tensor]:
+    """Sums as the paper's code draws them, [heads, kept, sums] for cosines and sines."""
+    kept = sum(base ** (-2 * k / width) >= 2 * math.pi / length for k in range(width // 2))
+    made = min(kept, width // 4)
+    drawn = [torch.nn.init.xavier_normal_(torch.empty(heads, kept, made), gain=sigma) for _ in range(2)]
+    step = math.ceil(kept / made)
+    own = torch.zeros(kept, made)
+    for k in range(made):
+        if k * step < kept:
+            own[k * step, k] = 1.0
+    return drawn[0] + own, drawn[1] + own
+
+
+def as_printed(x: Tensor, at: Tensor, cosines: Tensor, sines: Tensor, base: float, divided: bool) -> Tensor:
+    """Queries as the paper's code turns them; what has no sum has 1 for both."""
+    width, (kept, made) = x.shape[-1], cosines.shape[1:]
+    angle = at[:, None] * base ** (-torch.arange(0, 2 * kept, 2) / width)
+    parts = []
+    for waves, sums in ((angle.cos(), cosines), (angle.sin(), sines)):
+        sums = sums / sums.sum(dim=-2, keepdim=True) if divided else sums
+        wave = torch.nn.functional.pad(waves @ sums, (0, width // 2 - made), value=1.0)
+        parts.append(torch.cat((wave, wave), dim=-1))
+    left, right = x.chunk(2, dim=-1)
+    return x * parts[0] + torch.cat((-right, left), dim=-1) * parts[1]
+
+
+@pytest.mark.parametrize("divided", [False, True])
+def test_what_the_papers_code_does_otherwise(divided: bool) -> None:
+    """With its sums (divided, as printed), channels that turn are those of ours, and a resting pair counts twice."""
+    heads, width, length, base = 3, 32, 40, 1e4
+    ours = create("fope", dim=heads * width, heads=heads, length=length, base=base)
+    cosines, sines = printed(0.3, heads, width, length, base)
+    kept = cosines.shape[1]
+    assert kept == cosines.shape[2] == ours.kept <= width // 4
+    both = torch.stack((cosines, sines))
+    ours.sums.copy_(both / both.sum(dim=-2, keepdim=True) if divided else both)
+    q, k, at = torch.randn(1, heads, 6, width), torch.randn(1, heads, 6, width), torch.arange(6) + 3
+    theirs = [as_printed(x, at, cosines, sines, base, divided) for x in (q, k)]
+    mine = [turned(ours, x, at[None]) for x in (q, k)]
+    turning = [n for n in range(width) if n % (width // 2) < kept]
+    resting = [n for n in range(width) if n % (width // 2) >= kept]
+    for a, b in zip(theirs, mine, strict=True):
+        torch.testing.assert_close(a[..., turning], b[..., turning], atol=1e-5, rtol=1e-5)
+    counted, once = ((a[..., resting] @ b[..., resting].mT) for a, b in (theirs, mine))
+    torch.testing.assert_close(counted, 2 * once, atol=1e-4, rtol=1e-4)
+
+
+def test_the_papers_sigma_is_a_smaller_one_here() -> None:
+    heads, kept, sigma = 8, 64, 0.3
+    theirs = torch.nn.init.xavier_normal_(torch.empty(heads, kept, kept), gain=sigma)
+    ours = create(
+        "fope", dim=heads * 2 * kept, heads=heads, length=32, clip=False, sigma=sigma * math.sqrt(2 / (kept + heads))
+    )
+    assert (ours.sums - torch.eye(kept)).std().item() == pytest.approx(theirs.std().item(), rel=0.02)

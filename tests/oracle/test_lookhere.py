@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ordinate import InputError
@@ -28,14 +28,17 @@ def grid(rows: int, columns: int) -> Place:
 def test_every_pair(
     heads: int, view: int, rows: int, columns: int, causal: bool, everywhere: int | None, slope: float
 ) -> None:
-    free = heads // 3 if everywhere is None else min(everywhere, heads)
+    middles = MIDDLES[view]
+    free = heads - len(middles) * max(1, round(2 * heads / 3 / len(middles))) if everywhere is None else everywhere
+    free = min(free, heads)
+    if free < 0 or 0 < heads - free < len(middles):
+        assume(False)
     ours = create(
         "lookhere", dim=4 * heads, heads=heads, length=16, axes=2, causal=causal, view=view, slope=slope,
         everywhere=everywhere if everywhere is None else free,
     )  # fmt: skip
     place = grid(rows, columns)
     bias = ours.bias(Pair.of(place, causal=causal))[0]
-    middles = MIDDLES[view]
     for head in range(heads):
         directed = head < heads - free
         steep = 0.5 ** (1 + head // len(middles))
@@ -60,6 +63,23 @@ def test_the_slopes_of_the_papers_twelve_heads() -> None:
     assert create("lookhere", **sizes, view=45).slopes == [0.5] * 8 + everywhere
 
 
-def test_no_more_heads_than_there_are() -> None:
+@pytest.mark.parametrize(("view", "least"), [(180, 4), (90, 4), (45, 8)])
+def test_every_direction_has_a_head(view: int, least: int) -> None:
+    """As many heads in each, with the defaults; fewer heads than directions are refused."""
+    for heads in range(1, 25):
+        sizes = dict(dim=heads, heads=heads, length=16, axes=2, view=view)
+        if heads < least:
+            with pytest.raises(InputError, match=f"a head for each of its {least} directions, but has {heads}:"):
+                create("lookhere", **sizes)
+        else:
+            sides = create("lookhere", **sizes).sides
+            assert {sides.count(side) for side in sides} == {len(sides) // least} and len(set(sides)) == least
+
+
+def test_no_more_heads_than_there_are_and_no_direction_left_out() -> None:
+    sizes = dict(dim=16, heads=4, length=16, axes=2)
     with pytest.raises(InputError, match="at most 4"):
-        create("lookhere", dim=16, heads=4, length=16, axes=2, everywhere=5)
+        create("lookhere", **sizes, everywhere=5)
+    with pytest.raises(InputError, match="but has 3: use more heads, or fewer of them everywhere"):
+        create("lookhere", **sizes, everywhere=1)
+    assert create("lookhere", **sizes, everywhere=4).sides == []

@@ -157,5 +157,5 @@ def test_grouped_keys_need_shared_steps() -> None:
     config = dict(vocabulary=5, dim=16, heads=4, kv_heads=2, layers=1, length=8)
     tokens = torch.zeros(1, 4, dtype=torch.long)
     Transformer(ModelConfig(**config, encoding="selective_rope(per_head=false)"))(tokens)
-    with pytest.raises(InputError, match="set kv_heads to heads"):
-        Transformer(ModelConfig(**config, encoding="selective_rope"))(tokens)
+    with pytest.raises(InputError, match="2 heads stand for 4: set kv_heads to heads, or set per_head=false"):
+        Transformer(ModelConfig(**config, encoding="selective_rope"))

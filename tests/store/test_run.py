@@ -13,7 +13,7 @@ import pytest
 from ordinate import InputError
 from ordinate.store import Run
 from ordinate.store.files import write_json
-from ordinate.store.run import SILENCE, _started
+from ordinate.store.run import SILENCE, started
 
 fork = multiprocessing.get_context("fork")
 HERE = socket.gethostname()
@@ -83,7 +83,7 @@ def test_whoever_is_killed_loses_it_even_as_a_zombie(tmp_path: Path) -> None:
 
 def test_a_number_used_again_is_not_its_former_owner(tmp_path: Path) -> None:
     run = Run(tmp_path)
-    claim(run, pid=os.getpid(), started=_started(os.getpid()))
+    claim(run, pid=os.getpid(), started=started(os.getpid()))
     assert run.state == "running" and not taken(run)
     claim(run, pid=os.getpid(), started="1")
     assert run.state == "interrupted" and taken(run)
@@ -93,8 +93,8 @@ def test_the_dead_are_not_alive(tmp_path: Path) -> None:
     run, process = Run(tmp_path), fork.Process(target=int)
     process.start()
     process.join()
-    for started in ("", "1"):
-        claim(run, pid=process.pid, started=started)
+    for since in ("", "1"):
+        claim(run, pid=process.pid, started=since)
         assert taken(run)
 
 

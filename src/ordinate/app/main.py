@@ -1,5 +1,7 @@
 """The script that Streamlit runs, once for every visit and every click: it finds the page and draws it."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from ordinate.app.pages import compare, comparisons, encodings, results, runs
@@ -13,7 +15,8 @@ PAGES = {
     "encodings": (encodings.page, "Encodings", ":material/sort:"),
 }
 
-st.set_page_config(page_title="Ordinate", page_icon=":material/straighten:", layout="wide")
+# An icon of its own: the symbols of Streamlit's menus would be asked for over the network, to stand in the tab.
+st.set_page_config(page_title="Ordinate", page_icon=Path(__file__).with_name("icon.png"), layout="wide")
 chosen = st.navigation(
     [
         st.Page(draw, title=title, icon=icon, url_path=name, default=name == "compare")

@@ -17,7 +17,8 @@ HOST = "127.0.0.1"
 OPTIONS = {
     "server.address": HOST, "server.headless": "true", "server.fileWatcherType": "none",
     "server.maxUploadSize": "200", "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
-    "client.showErrorDetails": "type", "logger.level": "warning",
+    "client.showErrorDetails": "type", "logger.level": "warning", "theme.light.primaryColor": "#0072B2",
+    "theme.dark.primaryColor": "#56B4E9",
 }  # fmt: skip
 
 

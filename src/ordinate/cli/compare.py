@@ -115,40 +115,11 @@ def _confirm(study: "Study", *, yes: bool, asked: bool) -> None:
 
 def announce(job: "Job") -> float:
     """Say what is ahead, and tell how long one run takes."""
-    from ordinate.cli.live import duration
-    from ordinate.statistics.pairs import seeds_needed
-    from ordinate.studies.cost import cost, estimates
-    from ordinate.studies.plan import MANY
-    from ordinate.studies.stages import next_stage
-    from ordinate.studies.state import State
+    from ordinate.studies.ahead import look_ahead
 
-    study = job.study
-    print(f"{', '.join(study.tasks)}: {', '.join(study.encodings)}", file=sys.stderr)
-    if study.gave_up:
-        print(f"to be done in time: {', '.join(study.gave_up)}", file=sys.stderr)
-    needed = seeds_needed(study.pairs)
-    if study.seeds != "auto" and study.seeds < needed:
-        few, pairs = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((study.seeds, "seed"), (study.pairs, "pair")))
-        print(f"{few} can claim nothing about {pairs}: --seeds {needed} can", file=sys.stderr)
-    size = missing = study.size
-    if study.size <= 20 * MANY:  # beyond, looking alone takes minutes
-        state = State(study, job.store)
-        stage = next_stage(state)
-        size += len(state.pilots()) - len(study.bases) * len(study.rates)  # grids that have grown
-        missing = size - (len(stage.runs) - len(stage.missing)) if stage.missing else 0
-    if not missing:
-        print(f"{len(stage.runs)} runs, all done", file=sys.stderr)
-        return 0.0
-    workers = max(1, job.executor.workers_wanted)
-    whole = cost(study, estimates(study), workers)
-    share = missing / size
-    bound = "up to " if study.seeds == "auto" else "at least " if study.rates else ""
-    ahead = (
-        f"up to about {duration(whole.seconds * share)} with {workers} worker{'s' * (workers != 1)}, less where a task"
-    )
-    disk = f"{max(1, round(whole.bytes * share / 1e6)):,} MB in {job.store.folder}"
-    print(f"{bound}{size:,} runs, {size - missing:,} done; {ahead} is learnt early; {disk}", file=sys.stderr)
-    return whole.seconds * workers / study.size
+    found = look_ahead(job)
+    print("\n".join(found.lines), file=sys.stderr)
+    return found.each
 
 
 def finish(comparison: "Comparison", folder: Path, *, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 from ordinate.statistics.headline import headline
 from ordinate.statistics.observation import range_name
 from ordinate.statistics.verdict import words_of
+from ordinate.studies.ahead import duration
 
 if TYPE_CHECKING:
     from ordinate.store import Store
@@ -150,14 +151,3 @@ def outcome(result: dict[str, Any]) -> str:
     )
     beyond = "" if score is None or word in ("did not fit", "at chance") else f" {score:.3f}"
     return f"{learnt}, {range_name(*at)}:{beyond} {word}"
-
-
-def duration(seconds: float) -> str:
-    """As people say it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 86400:,.0f} days"

@@ -29,9 +29,9 @@ class Picture:
     kind: str  # curve: by distance; vectors: channels by position; map: around the middle of a grid
 
 
-def pictures(name: str) -> tuple[str, list[Picture]]:
+def pictures(name: str, **parameters: Any) -> tuple[str, list[Picture]]:
     """A sentence that must be read with them, or empty, and the pictures."""
-    encoding = _made(name)
+    encoding = _made(name, **parameters)
     found, weights = list(_look(encoding)), list(encoding.parameters())
     if found:
         return "Drawn as it is before training." if weights else "", found
@@ -45,13 +45,14 @@ def pictures(name: str) -> tuple[str, list[Picture]]:
     return "Before training it changes nothing; drawn with random values in place of trained ones.", found
 
 
-def _made(name: str) -> Encoding:
+def _made(name: str, **parameters: Any) -> Encoding:
     """An instance on text if it reads text; on grids one that looks all around, if it can."""
-    found = encodings.example(name)
+    found = encodings.example(name, **parameters)
     if found.shape.axes == 1 or found.causal_only:
         return found
     shape = found.shape
-    return encodings.create(name, dim=shape.dim, heads=shape.heads, length=shape.length, axes=shape.axes, causal=False)
+    sizes = dict(dim=shape.dim, heads=shape.heads, length=shape.length, axes=shape.axes)
+    return encodings.create(name, **sizes, causal=False, **parameters)
 
 
 def _pair(encoding: Encoding) -> Pair:

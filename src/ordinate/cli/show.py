@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,20 +16,20 @@ HEIGHT = 8  # lines of a curve
 
 
 def run(
-    name: str = typer.Argument(help="The name of an encoding or a task."),
+    what: str = typer.Argument(
+        metavar="NAME", help="An encoding or a task; an encoding may have parameters: 'kerple(kind=power)'."
+    ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
     """Explain an encoding or a task: plain words, formula or example, parameters, paper, a small plot."""
     from rich.console import Console
 
     from ordinate import encodings, tasks
-    from ordinate.core.errors import InputError, nearest
+    from ordinate.core.errors import InputError
 
-    known = (*encodings.names(), *tasks.names())
-    if name not in known:
-        raise InputError(f"unknown encoding or task {name!r}: {nearest(name, known)}")
+    name, parameters = _read(what, encodings.names(), tasks.names())
     try:
-        item = encodings.describe(name) if name in encodings.names() else tasks.describe(name)
+        item = encodings.describe(name, **parameters) if name in encodings.names() else tasks.describe(name)
     except InputError:
         raise
     except Exception as error:  # a plug-in that is not right yet
@@ -37,17 +38,39 @@ def run(
         print(json.dumps(item, indent=1))
         return
     console = Console(highlight=False, markup=False, width=min(Console().width, 110))
-    _line(console, name, f"({item['family']})\n")
+    _line(console, what, f"({item['family']})\n")
     console.print(item["words"] + "\n")
     if name in encodings.names():
         _encoding(console, item)
         _parameters(console, item["parameters"])
-        _pictures(console, name)
+        _pictures(console, name, **parameters)
         if item["paper"] is not None:
             console.print(item["paper"]["bibtex"], soft_wrap=True)
     else:
         _task(console, item)
         _parameters(console, item["parameters"])
+
+
+def _read(what: str, encodings: Sequence[str], tasks: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The name and the parameters that were asked for, or a sentence why there are none such."""
+    from ordinate.core.choice import parse_choice
+    from ordinate.core.errors import InputError, nearest
+
+    known = (*encodings, *tasks)
+    if what in known:
+        return what, {}
+    if not set(what) & set("+("):
+        raise InputError(f"unknown encoding or task {what!r}: {nearest(what, known)}")
+    choices = parse_choice(what)
+    if len(choices) > 1:
+        names = ", then ".join(f"ordinate show {choice.name}" for choice in choices)
+        raise InputError(f"{what!r} is {len(choices)} encodings, and show explains one at a time: {names}")
+    (choice,) = choices
+    if choice.name not in known:
+        raise InputError(f"unknown encoding or task {choice.name!r}: {nearest(choice.name, known)}")
+    if choice.name in tasks:
+        raise InputError(f"show explains a task with its defaults: ordinate show {choice.name}")
+    return choice.name, dict(choice.parameters)
 
 
 def _line(console: "Console", title: str, text: str) -> None:
@@ -96,11 +119,11 @@ def _parameters(console: "Console", parameters: list[dict[str, Any]]) -> None:
     console.print(table, "")
 
 
-def _pictures(console: "Console", name: str) -> None:
+def _pictures(console: "Console", name: str, **parameters: Any) -> None:
     from ordinate.cli.picture import pictures
 
     try:
-        sentence, found = pictures(name)
+        sentence, found = pictures(name, **parameters)
     except Exception as error:  # somebody's plug-in, whose hooks are not right yet
         sentence, found = f"No picture: {type(error).__name__}: {error}", []
     if sentence:

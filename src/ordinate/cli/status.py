@@ -3,16 +3,15 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from ordinate.core.rules import RULES
+from ordinate.store.overview import REPORTED, ROWS, overview
 
-if TYPE_CHECKING:
-    from ordinate.store import Run
-
-ROWS = 2  # raised when `describe` says something else
+# What is told of a run, to people and as JSON; `error` stands there for runs that are not done.
+TOLD = ("run", "task", "encoding", "seed", "rules", "state", "steps", "inside", "outside", "step", "error")
 
 
 def run(
@@ -27,14 +26,11 @@ def run(
     if store.exists() and not store.is_dir():
         raise InputError(f"{store} is a file, not a folder of runs")
     runs = open_store(store)
-    found, damaged, table = [], [], RowCache(runs, ROWS)
-    for item in runs.runs():
-        try:
-            found.append(table.row(item, describe))
-        except (InputError, KeyError, TypeError) as error:  # one damaged run must not hide the others
-            damaged.append(str(error) if isinstance(error, InputError) else f"{item.folder} is damaged: {error!r}")
+    table = RowCache(runs, ROWS)
+    rows, damaged = overview(runs, table)
     table.keep()
-    for problem in damaged:
+    found = [{key: row[key] for key in TOLD if key in row} for row in rows]
+    for problem in damaged.values():
         print(f"ordinate: {problem}", file=sys.stderr)
     if as_json:
         print(json.dumps(found, indent=1))
@@ -60,37 +56,10 @@ def _print(found: list[dict[str, Any]]) -> None:
     print("\n".join(lines))
 
 
-def describe(item: "Run") -> dict[str, Any]:
-    """One run as plain data."""
-    config, state = item.config, item.state
-    encoding = config["model"]["encoding"]
-    named = encoding if isinstance(encoding, str) else ", ".join(encoding)
-    row = {
-        "run": item.id, "task": config["task"], "encoding": named,
-        "seed": config["seed"], "rules": config.get("rules", 1), "state": state, "steps": config["steps"],
-        "inside": None, "outside": [],
-    }  # fmt: skip
-    if state != "done":
-        return row | {"step": item.step, "error": item.error}
-    from ordinate.statistics.verdict import words_of
-
-    result = item.result
-    words = words_of(result["evaluation"], result["bar"], result["status"] == "diverged")
-    inside = [r for r in result["evaluation"] if r["split"] == "id"]
-    judged = [row | {"verdict": word or ""} for row, word in zip(result["evaluation"], words, strict=True)]
-    outside = [row for row in judged if row["split"] in ("ood", "shift")]
-    return row | {
-        "state": "diverged" if result["status"] == "diverged" else "done",
-        "step": result["steps"],
-        "inside": inside[-1]["score"],
-        "outside": [{k: r.get(k, "") for k in ("split", "length", "score", "verdict")} for r in outside],
-    }
-
-
 def _outside(row: dict[str, Any]) -> str:
     """A score out of distribution, with its word; only a run that fitted has one to report."""
     name = f"{row['length']}" if row["split"] == "ood" else f"{row['length']} shifted"
-    shown = f" {_score(row['score'])}" if row["verdict"] in ("solves", "partial", "fits", "") else ""
+    shown = f" {_score(row['score'])}" if row["verdict"] in REPORTED else ""
     return f"{name}:{shown} {row['verdict']}".rstrip()
 
 

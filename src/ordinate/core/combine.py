@@ -20,7 +20,7 @@ class Combined(Encoding):
     def __init__(self, members: Sequence[Encoding]) -> None:
         super().__init__(
             members[0].shape,
-            shift_invariant=all(m.shift_invariant for m in members),
+            shift_invariant=all(m.shift_invariant for m in members) and not _sees_turns(members),
             cacheable=all(m.cacheable for m in members),
             causal_only=any(m.causal_only for m in members),
             sided=any(m.sided for m in members),
@@ -112,9 +112,37 @@ class Combined(Encoding):
         return torch.split(features, [part.feature_width for part in self.parts()], dim=-1)
 
 
+def _has(member: Encoding, *hooks: str) -> bool:
+    """Whether an encoding has one of these hooks of its own."""
+    return any(getattr(type(member), hook) is not getattr(Encoding, hook) for hook in hooks)
+
+
+def _reads_heads(member: Encoding) -> bool:
+    """Whether an encoding computes with queries and keys after `rotate`."""
+    return member.reads_heads and _has(member, "match", "score")
+
+
+def _sees_turns(members: Sequence[Encoding]) -> bool:
+    """Whether somebody sees how far another member has turned queries and keys, which depends on where they stand.
+    Only their plain product undoes a turn; a second turn undoes it just where the two commute."""
+    turning = [m for m in members if _has(m, "rotate")]
+    return len(turning) > 1 or any(_reads_heads(m) for m in members if turning and m is not turning[0])
+
+
+def _check_widths(members: Sequence[Encoding]) -> None:
+    """Refuse members that turn or read queries and keys beside one that gives them more channels."""
+    for wide in (m for m in members if m.widens):
+        for other in members:
+            if other is not wide and (_has(other, "rotate") or _reads_heads(other)):
+                raise InputError(
+                    f"{wide.name} gives queries and keys more channels, which {other.name} does not know: combine"
+                    f" {wide.name} with encodings that leave queries and keys alone"
+                )
+
+
 def _only(members: Sequence[Encoding], hook: str) -> Encoding | None:
     """The member that has this hook of its own."""
-    found = [m for m in members if getattr(type(m), hook) is not getattr(Encoding, hook)]
+    found = [m for m in members if _has(m, hook)]
     if len(found) > 1:
         names, does = " and ".join(m.name for m in found), {"match": "score queries", "mix": "gather values"}[hook]
         raise InputError(f"{names} both {does} in a way of their own: combine at most one such encoding")
@@ -138,4 +166,5 @@ def combine(*members: Encoding) -> Encoding:
             raise InputError(f"{flat[0].name} and {part.name} were made for different models and cannot be combined")
     if len({id(part) for part in flat}) < len(flat):
         raise InputError("an encoding cannot be combined with itself")
+    _check_widths(flat)
     return flat[0] if len(flat) == 1 else Combined(flat)

@@ -118,7 +118,7 @@ def write_value(value: Any) -> str:
         return f"[{','.join(write_value(item) for item in value)}]"
     if isinstance(value, bool) or value is None:
         return str(value).lower()
-    return f"{value:.17g}" if isinstance(value, float) else str(value)
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def parse_pairs(pairs: list[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Past, Shape
+from ordinate.core.errors import InputError
 from ordinate.core.place import LARGEST_POSITION, Place
 
 
@@ -29,6 +30,11 @@ class DigitEncoding(Encoding):
     ) -> None:
         past, limit = digit_range(shape.dim, self.base)
         super().__init__(shape, past=past, limit=limit)
+        if limit < shape.length:
+            raise InputError(
+                f"{self.name} has a channel for each digit of a position: {shape.dim} of them end at {limit - 1},"
+                f" before the trained length {shape.length} does, so choose a larger dim"
+            )
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.measured(self.table)
 

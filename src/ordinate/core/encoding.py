@@ -12,6 +12,7 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from ordinate.core.errors import AxesError, CausalError, InputError
+from ordinate.core.parameters import LARGEST_NUMBER, LARGEST_WHOLE
 from ordinate.core.place import LARGEST_POSITION, Pair, Place
 
 Prepared = Any  # whatever `prepare` hands to `rotate`: angles, tables, or nothing
@@ -53,16 +54,20 @@ class Shape:
     def __post_init__(self) -> None:
         for field in fields(self):
             value, least = getattr(self, field.name), 0 if field.name == "head_dim" else 1
-            if field.name not in ("causal", "token_size") and (
-                not isinstance(value, int) or isinstance(value, bool) or value < least
-            ):
-                raise InputError(f"{field.name} must be a whole number of at least {least}, got {value!r}")
+            whole = isinstance(value, int) and not isinstance(value, bool) and least <= value <= LARGEST_WHOLE
+            if field.name not in ("causal", "token_size") and not whole:
+                edges = f"at least {least} and at most {LARGEST_WHOLE}"
+                raise InputError(f"{field.name} must be a whole number of {edges}, got {value!r}")
+        if not isinstance(self.causal, bool):
+            raise InputError(f"causal must be True or False, got {self.causal!r}")
         if self.head_dim == 0:
             if self.dim % self.heads:
                 raise InputError(f"{self.heads} heads do not divide dim {self.dim}: choose dim divisible by heads")
             object.__setattr__(self, "head_dim", self.dim // self.heads)
-        if self.token_size is not None and not self.token_size > 0:
-            raise InputError(f"token_size must be above 0, got {self.token_size!r}")
+        size = self.token_size
+        number = isinstance(size, int | float) and not isinstance(size, bool) and 0 < size <= LARGEST_NUMBER
+        if size is not None and not number:
+            raise InputError(f"token_size must be a number above 0, or None, got {size!r}")
 
     def matched(self, size: float | None, scale_tokens: bool = False) -> float | None:
         """The root mean square that something added to token embeddings has at the start: `size` times theirs.
@@ -110,6 +115,8 @@ class Encoding(nn.Module):
     usual: ClassVar[bool] = False  # one of those that a comparison takes when none are named
     formula: ClassVar[str] = ""  # LaTeX
     paper: ClassVar[Paper | None] = None
+    reads_heads: ClassVar[bool] = True  # `match` and `score`, if it has them, look at q and k, not at scores alone
+    widens: ClassVar[bool] = False  # `rotate` gives more channels than it gets
     parameters_given: dict[str, Any]  # to `encodings.create`, checked
 
     def __init__(
@@ -127,6 +134,7 @@ class Encoding(nn.Module):
         reads: tuple[Reads, ...] = (),
         real: bool = False,
         feature_width: int = 0,
+        unshared: str = "",
         exempt: dict[str, str] | None = None,
     ) -> None:
         """Declared by each instance, because parameters decide it.
@@ -136,8 +144,9 @@ class Encoding(nn.Module):
         sided: `rotate` treats queries and keys differently; if not, both are turned in one call. axes: how many
         position axes it can read. limit: the first position it cannot take. reads: what it must be told beside
         positions (`neighbours`: `embed` looks at other tokens, so a cached step gives it all of them). real: positions
-        may be fractions and negative. feature_width: how many numbers per token `features` gives. exempt: contract
-        tests that it cannot pass, each with the reason.
+        may be fractions and negative. feature_width: how many numbers per token `features` gives. unshared: `rotate`
+        turns every head its own way, so heads cannot share keys, unless this is set ("per_head=false"). exempt:
+        contract tests that it cannot pass, each with the reason.
         """
         super().__init__()
         self.name = name = type(self).__module__.rpartition(".")[2]
@@ -158,6 +167,7 @@ class Encoding(nn.Module):
         self.reads = reads
         self.real = real
         self.feature_width = feature_width
+        self.unshared = unshared
         self.exempt = exempt or {}
         self.content = any(
             getattr(type(self), hook) is not getattr(Encoding, hook) for hook in ("match", "score", "mix")
@@ -181,6 +191,16 @@ class Encoding(nn.Module):
             raise InputError(
                 f"position {largest + more:g}{why} is out of range: {self.name} {self.past} from position"
                 f" {self.limit} on (trained length {self.shape.length})"
+            )
+
+    def check_heads(self, found: int) -> None:
+        """Refuse fewer heads of keys than of queries where every head turns its own way."""
+        heads = self.shape.heads
+        if self.unshared and found != heads:
+            some = "1 head stands" if found == 1 else f"{found} heads stand"
+            raise InputError(
+                f"{self.name} turns every head its own way, but {some} for {heads}: set kv_heads to heads, or set"
+                f" {self.unshared}"
             )
 
     def reset(self, generator: torch.Generator) -> None:

@@ -9,6 +9,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from ordinate.core.errors import InputError, nearest
 
+LARGEST_WHOLE = 2**31 - 1  # sizes of tensors beyond this are mistakes
+LARGEST_NUMBER = (2 - 2**-23) * 2.0**127  # of float32
+
 
 @dataclass(frozen=True)
 class Param:
@@ -56,7 +59,7 @@ class Parameter:
             if value not in self.choices:
                 hint = nearest(str(value), map(str, self.choices))
                 raise InputError(f"{_of(owner, self.name)} must be {self.kind()}, got {value!r}: {hint}")
-            return value
+            return self.choices[self.choices.index(value)]  # 180 for 180.0
         for member in _members(self.type):
             ok, cast = _fits(member, value)
             if ok:
@@ -70,10 +73,12 @@ class Parameter:
             if isinstance(number, bool) or not isinstance(number, int | float):
                 continue
             below, above = self.low is not None and number < self.low, self.high is not None and number > self.high
-            if below or above or not math.isfinite(number):
+            finite = isinstance(number, int) or math.isfinite(number)
+            if below or above or not finite:
                 edges = [f"at least {self.low:g}"] if self.low is not None else []
                 edges += [f"at most {self.high:g}"] if self.high is not None else []
-                raise InputError(f"{_of(owner, self.name)} must be {' and '.join(edges) or 'finite'}, got {number!r}")
+                edges += [] if finite else ["finite"]
+                raise InputError(f"{_of(owner, self.name)} must be {' and '.join(edges)}, got {number!r}")
 
 
 def _of(owner: str, name: str) -> str:
@@ -110,11 +115,33 @@ def checked(cls: type, owner: str, given: Mapping[str, Any]) -> dict[str, Any]:
         close = nearest(unknown[0], known)
         hint = f"{close} ({listed})" if close.startswith("did you") else listed
         raise InputError(f"{owner} has no parameter {', '.join(unknown)}: {hint}")
-    return {name: known[name].check(owner, value) for name, value in given.items()}
+    found = {name: known[name].check(owner, value) for name, value in given.items()}
+    for name, value in found.items():
+        if known[name].high is None:
+            _check_size(_of(owner, name), value)
+    return found
+
+
+def _check_size(what: str, value: Any) -> None:
+    """Refuse numbers that no tensor has a place for."""
+    for number in value if isinstance(value, tuple) else (value,):
+        if isinstance(number, int | float):
+            most = LARGEST_WHOLE if isinstance(number, int) else LARGEST_NUMBER
+            if abs(number) > most:
+                side = f"at most {most:.10g}" if number > 0 else f"at least {-most:.10g}"
+                raise InputError(f"{what} must be {side}, got {_float(number):g}")
 
 
 def _members(declared: Any) -> tuple[Any, ...]:
     return get_args(declared) if get_origin(declared) in (Union, types.UnionType) else (declared,)
+
+
+def _float(value: float) -> float:
+    """A number as float; infinite where it has none."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _fits(declared: Any, value: Any) -> tuple[bool, Any]:
@@ -123,7 +150,7 @@ def _fits(declared: Any, value: Any) -> tuple[bool, Any]:
     if declared is bool or isinstance(value, bool):
         return declared is bool and isinstance(value, bool), value
     if declared is float:
-        return isinstance(value, int | float), float(value) if isinstance(value, int | float) else value
+        return isinstance(value, int | float), _float(value) if isinstance(value, int | float) else value
     if declared is int:
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         return whole, int(value) if whole else value

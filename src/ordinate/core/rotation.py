@@ -71,14 +71,6 @@ def turn_at(
     return turn(x, spread(angles(theta, positions).unsqueeze(1), convention), convention)
 
 
-def check_heads(owner: str, x: Float[Tensor, "b h n e"], heads: int) -> None:
-    """Refuse grouped keys where every head turns its own way."""
-    if x.shape[1] != heads:
-        raise InputError(
-            f"{owner} turns every head its own way, but {x.shape[1]} heads share {heads} ways: set kv_heads to heads"
-        )
-
-
 def _partner(x: Tensor, convention: Convention) -> Tensor:
     if convention == "halves":
         half = x.shape[-1] // 2

@@ -8,7 +8,7 @@ from typing import Any
 
 from ordinate.core.choice import parse_choice
 from ordinate.core.encoding import Encoding, Shape
-from ordinate.core.errors import AxesError
+from ordinate.core.errors import AxesError, InputError
 from ordinate.core.registry import Registry
 from ordinate.core.seeds import generator
 
@@ -44,13 +44,29 @@ def create(
     `token_size` is the root mean square of the token embeddings that it will be added to: what an encoding adds is
     matched to it. Without it, the values are those of the encoding's definition.
     """
+    _check_name(name)
     shape = Shape(dim, heads, length, layers, causal, axes, head_dim, token_size)
     checked = registry.checked(name, parameters)
-    encoding = registry.get(name)(shape, **checked)
+    try:
+        encoding = registry.get(name)(shape, **checked)
+    except (MemoryError, RuntimeError) as error:
+        if "allocate" not in str(error):
+            raise
+        raise InputError(f"{name} with these parameters does not fit into memory: choose smaller ones") from error
     encoding.parameters_given = checked
     if not any(p.is_meta for p in encoding.parameters()):
         encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))
     return encoding
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise InputError(f"an encoding is named by a text, such as 'rope', got {name!r}")
+    if ("+" in name or "(" in name) and name not in names():
+        raise InputError(
+            f"create makes one encoding by its name, with parameters as keywords, got {name!r}: join several by"
+            " combine, or give this text to a model as its encoding"
+        )
 
 
 def canonical(text: str) -> str:
@@ -66,9 +82,9 @@ def example(name: str, **parameters: Any) -> Encoding:
     return create(name, dim=64, heads=4, length=64, axes=3, **parameters)
 
 
-def describe(name: str) -> dict[str, Any]:
-    """All that an encoding's file says about it, as plain data."""
-    cls, instance = registry.get(name), example(name)
+def describe(name: str, **parameters: Any) -> dict[str, Any]:
+    """All that an encoding's file says about it, as plain data; traits are those that it has with these parameters."""
+    cls, instance = registry.get(name), example(name, **parameters)
     words = " ".join(inspect.cleandoc(cls.__doc__ or "").split())
     return {
         "name": name,

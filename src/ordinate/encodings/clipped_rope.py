@@ -25,7 +25,10 @@ class ClippedRope(Encoding):
         r"\text{ for the } M \text{ pairs with } 2\pi/\theta_k > L,\ m = 0 \dots M-1"
     )
     paper = Paper(
-        "CoPE: Clipped RoPE as A Scalable Free Lunch for Long Context LLMs", ("Haoran Li", "others"), 2026, "2602.05258"
+        "CoPE: Clipped RoPE as A Scalable Free Lunch for Long Context LLMs",
+        ("Haoran Li", "Sucheng Ren", "Alan Yuille", "Feng Wang"),
+        2026,
+        "2602.05258",
     )
 
     def __init__(

@@ -13,6 +13,8 @@ from ordinate.core.parameters import Param
 from ordinate.core.place import Place
 from ordinate.core.precision import wide
 
+MOST_TEXT, MOST_GRID = 255, 31  # tokens along a window; every one of them, on a grid their square, is a step of work
+
 
 class Conditional(Encoding):
     """Adds to each embedding a trained mixture of its neighbours', channel by channel, after the conditional encoding
@@ -33,7 +35,7 @@ class Conditional(Encoding):
         shape: Shape,
         *,
         window: Annotated[
-            int, Param("tokens it spans, the token itself among them; on a grid along each side", low=2)
+            int, Param("tokens it spans, the token itself among them; on a grid along each side", low=2, high=MOST_TEXT)
         ] = 3,
         size: Annotated[
             float, Param("root mean square of what is added over that of token embeddings at the start", low=0.0)
@@ -44,13 +46,16 @@ class Conditional(Encoding):
                 f"conditional puts a token in the middle of its window on grids and in bidirectional models: window"
                 f" must be odd there, got {window}"
             )
+        if shape.axes == 2 and window > MOST_GRID:
+            raise InputError(f"conditional takes a window of at most {MOST_GRID} on a grid, got {window}")
         super().__init__(shape, shift_invariant=True, axes=(1, 2), reads=("neighbours",))
         half = window // 2
         across = range(half, -half - 1, -1)
         self.line = range(window) if shape.causal else across
-        # a causal model reads a grid row by row: what comes later is never seen
-        self.grid = [(r, c) for r in across for c in across if not shape.causal or (r, c) >= (0, 0)]
-        taps = len(self.line if shape.axes == 1 else self.grid)
+        self.grid: list[tuple[int, int]] = []
+        if shape.axes == 2:  # a causal model reads a grid row by row: what comes later is never seen
+            self.grid = [(r, c) for r in across for c in across if not shape.causal or (r, c) >= (0, 0)]
+        taps = len(self.grid or self.line)
         self.std = size * taps**-0.5
         self.kernel = nn.Parameter(torch.empty(taps, shape.dim))
 

@@ -37,7 +37,7 @@ class Cpb(Encoding):
         shape: Shape,
         *,
         hidden: Annotated[int, Param("width of the network", low=1)] = 512,
-        depth: Annotated[int, Param("hidden layers of the network", low=1)] = 1,
+        depth: Annotated[int, Param("hidden layers of the network", low=1, high=64)] = 1,
         activation: Annotated[Literal["relu", "silu"], Param("what follows each hidden layer")] = "relu",
         distance: Annotated[
             Literal["window", "log", "plain"],

@@ -25,6 +25,7 @@ class Dape(Encoding):
     heads at that place: content decides how distance counts."""
 
     family = "content"
+    reads_heads = False
     formula = r"A + B + W_2\,\mathrm{LeakyReLU}(W_1 [A; B] + b),\quad B_h = -p_h \ln(1 + a_h |i-j|)"
     paper = Paper(
         "DAPE: Data-Adaptive Positional Encoding for Length Extrapolation",

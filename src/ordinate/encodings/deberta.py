@@ -16,7 +16,7 @@ from ordinate.core.skew import by_gap, skew_line
 class Deberta(Encoding):
     """Every distance has a trained vector that is turned into a key, which queries are compared with, and into a
     query, which keys are compared with. Content and distance meet in the score alone. Distances past the farthest
-    share its vector."""
+    share its vector. As the released code computes it; in the last term the paper prints delta(j, i)."""
 
     family = "content"
     formula = (

@@ -13,12 +13,16 @@ from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.place import Place
 from ordinate.core.precision import wide
-from ordinate.core.rotation import Angles, Convention, angles, check_heads, even_width, frequencies, lay_out, turn
+from ordinate.core.rotation import Angles, Convention, angles, even_width, frequencies, lay_out, turn
 
 
 class Fope(Encoding):
     """RoPE with a sum of frequencies in every pair of channels, its own the strongest, and without the frequencies
-    that do not complete a turn within the trained length: their pairs stand still. Written after the paper."""
+    that do not complete a turn within the trained length: their pairs stand still. Written after the paper's formula;
+    its code differs in four ways. It has sums for half of the pairs at most, and the others rest. A resting pair has
+    sine 1 beside cosine 1, so that it counts twice in scores. Sums are drawn more narrowly: with K frequencies and H
+    heads, a sigma there is one of sigma * sqrt(2 / (K + H)) here. And the code that the paper prints divides every sum
+    by the total of its coefficients, which the released code leaves off unless asked."""
 
     family = "rotation"
     formula = (
@@ -37,17 +41,22 @@ class Fope(Encoding):
         self,
         shape: Shape,
         *,
-        sigma: Annotated[float, Param("how strong the other frequencies of a pair are, all together", low=0.0)] = 0.3,
+        sigma: Annotated[
+            float, Param("how strong the other frequencies of a pair are, all together", low=0.0, high=1e3)
+        ] = 0.3,
         clip: Annotated[bool, Param("leave out frequencies slower than one turn in the trained length")] = True,
-        trained: Annotated[bool, Param("train the sums; as in the paper they stay as drawn")] = False,
+        trained: Annotated[bool, Param("train the sums; in the paper they stay as drawn")] = False,
         per_head: Annotated[bool, Param("sums of its own for every head")] = True,
         base: Annotated[float, Param("base of the wavelengths", low=1.01)] = 10_000.0,
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
     ) -> None:
         even_width("fope", shape.head_dim, shape.dim, shape.heads)
         plain = sigma == 0 and not trained  # a pair of one frequency is a rotation
-        super().__init__(shape, shift_invariant=plain, per_layer=True, sided=per_head, real=True)
-        self.sigma, self.per_head, self.base, self.pairs = sigma, per_head, base, pairs
+        super().__init__(
+            shape, shift_invariant=plain, per_layer=True, sided=per_head, real=True,
+            unshared="per_head=false" if per_head else "",
+        )  # fmt: skip
+        self.sigma, self.base, self.pairs = sigma, base, pairs
         slowest = 2 * math.pi / shape.length if clip else 0.0
         speeds = [base ** (-2 * k / shape.head_dim) for k in range(shape.head_dim // 2)]
         self.kept = sum(speed >= slowest for speed in speeds)
@@ -65,7 +74,7 @@ class Fope(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         if self.sums.is_meta:
             return
-        with torch.no_grad():  # Xavier's rule for square matrices, with gain sigma, as in the paper's code
+        with torch.no_grad():  # Xavier's rule for each square matrix, with gain sigma
             self.sums.normal_(0.0, self.sigma / math.sqrt(self.kept), generator=generator)
             self.sums.diagonal(dim1=-2, dim2=-1).add_(1.0)
 
@@ -82,6 +91,5 @@ class Fope(Encoding):
     def rotate(
         self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
     ) -> Float[Tensor, "b h n e"]:
-        if self.per_head:
-            check_heads("fope with per_head", x, self.shape.heads)
+        self.check_heads(x.shape[1])
         return turn(x, state, self.pairs)

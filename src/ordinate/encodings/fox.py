@@ -14,9 +14,11 @@ from ordinate.core.precision import wide
 
 class Fox(Encoding):
     """Every token decides, for each head, how much of all that came before it is kept. A key's score falls by all the
-    forgetting between it and the query: distance is measured in what was read, not in tokens."""
+    forgetting between it and the query: distance is measured in what was read, not in tokens. The gates start almost
+    open, as in x-transformers; the paper's code starts them at b = 0."""
 
     family = "content"
+    reads_heads = False
     formula = r"\sum_{s=j+1}^{i} \ln\sigma(w_h^\top x_s + b_h)"
     paper = Paper(
         "Forgetting Transformer: Softmax Attention with a Forget Gate",

@@ -19,8 +19,9 @@ _EVERYWHERE = (0.25, 0.0625, 0.015625, 0.00390625)  # slopes of heads that look 
 
 class LookHere(Encoding):
     """Gives most heads a direction on the grid: such a head sees only what lies that way, and less the farther it is;
-    the others see everything. Nothing is trained. After the paper, which also lets slopes shrink from layer to layer:
-    for that, give each layer its own `slope`."""
+    the others see everything. As in the paper's code, directions come in full sets: four, or eight with view=45.
+    Nothing is trained. After the paper, which also lets slopes shrink from layer to layer: for that, give each layer
+    its own `slope`."""
 
     family = "bias"
     formula = r"-m_h \lVert p_i - p_j \rVert,\quad -\infty \text{ outside the head's field of view}"
@@ -36,16 +37,25 @@ class LookHere(Encoding):
         shape: Shape,
         *,
         view: Annotated[Literal[180, 90, 45], Param("degrees that a directed head sees")] = 180,
-        everywhere: Annotated[int | None, Param("heads without direction; none: a third of all", low=0)] = None,
+        everywhere: Annotated[
+            int | None, Param("heads without direction; none: about a third, the others being full sets", low=0)
+        ] = None,
         slope: Annotated[float, Param("factor on all slopes", low=0.0)] = 1.0,
     ) -> None:
         super().__init__(shape, shift_invariant=True, axes=(2,), real=True)
         heads = shape.heads
-        free = heads // 3 if everywhere is None else everywhere
-        if free > heads:
-            raise InputError(f"lookhere has {heads} heads, so everywhere can be at most {heads}, got {free}")
         span = view // 45
         first = range(8) if span == 1 else range(0, 8, 2)  # the left edges of the fields of view
+        ways = len(first)
+        sets = max(1, round(2 * heads / 3 / ways))  # 8 of 12 heads and 4 of 6 have a direction in the paper's code
+        free = max(0, heads - sets * ways) if everywhere is None else everywhere
+        if free > heads:
+            raise InputError(f"lookhere has {heads} heads, so everywhere can be at most {heads}, got {free}")
+        if 0 < heads - free < ways:
+            raise InputError(
+                f"lookhere with view={view} needs a head for each of its {ways} directions, but has {heads - free}: use"
+                " more heads, or fewer of them everywhere"
+            )
         # A field between directions a and a + span lies on the inner side of the lines along both.
         fields = [(_COMPASS[(a + 2) % 8], _COMPASS[(a + span - 2) % 8]) for a in first]
         directed = range(heads - free)

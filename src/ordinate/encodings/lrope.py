@@ -10,17 +10,21 @@ from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, S
 from ordinate.core.parameters import Param
 from ordinate.core.place import Place
 from ordinate.core.precision import wide
-from ordinate.core.rotation import Angles, Convention, check_heads, even_width, frequencies, spread, turn
+from ordinate.core.rotation import Angles, Convention, even_width, frequencies, spread, turn
 
 
 class LRope(Encoding):
     """RoPE whose frequencies are trained, on a logarithmic scale so that they stay positive. It starts as RoPE, and
-    each pair of channels then finds the distances it is best at telling apart."""
+    each pair of channels then finds the distances it is best at telling apart. Every layer has frequencies of its own;
+    the paper shares one set among all layers, which share_layers=true does."""
 
     family = "rotation"
     formula = r"q_i^\top R_{i-j}\, k_j,\quad R_r \text{ turns pair } k \text{ by } r\,b^{-2k/d}\,e^{w_k}"
     paper = Paper(
-        "LeRoPE: Learnable RoPE Frequencies Improve Language Modeling", ("Karypis", "others"), 2026, "2607.10134"
+        "LeRoPE: Learnable RoPE Frequencies Improve Language Modeling",
+        ("Petros Karypis", "Sean O'Brien", "Shreyas Kadekodi", "Rui Zhu", "Julian McAuley"),
+        2026,
+        "2607.10134",
     )
 
     def __init__(
@@ -33,8 +37,11 @@ class LRope(Encoding):
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
     ) -> None:
         even_width("lrope", shape.head_dim, shape.dim, shape.heads)
-        super().__init__(shape, shift_invariant=True, per_layer=not share_layers, sided=per_head, real=True)
-        self.base, self.per_head, self.pairs = base, per_head, pairs
+        super().__init__(
+            shape, shift_invariant=True, per_layer=not share_layers, sided=per_head, real=True,
+            unshared="per_head=false" if per_head else "",
+        )  # fmt: skip
+        self.base, self.pairs = base, pairs
         # w is kept apart from RoPE's own logarithms: the start is exact, and rounding in bfloat16 small
         self.w = nn.Parameter(torch.empty(shape.heads if per_head else 1, shape.head_dim // 2))
 
@@ -49,6 +56,5 @@ class LRope(Encoding):
     def rotate(
         self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
     ) -> Float[Tensor, "b h n e"]:
-        if self.per_head:
-            check_heads("lrope with per_head", x, self.shape.heads)
+        self.check_heads(x.shape[1])
         return turn(x, state, self.pairs)

@@ -22,6 +22,7 @@ class Pope(Encoding):
     position alone, plus a trained angle for each head. Content and position then no longer mix, as they do in RoPE."""
 
     family = "rotation"
+    widens = True
     formula = r"\frac{1}{\sqrt d}\sum_c \mu(q_{ic})\,\mu(k_{jc})\cos\bigl((j-i)\,b^{-c/d}+\delta_{hc}\bigr),"
     formula += r"\quad \mu = \mathrm{softplus}"
     paper = Paper(

@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
-from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.place import Place
 from ordinate.core.precision import wide
@@ -39,13 +38,15 @@ class Rope2D(Encoding):
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "interleaved",
     ) -> None:
         even_width("rope_2d", shape.head_dim, shape.dim, shape.heads, multiple=4)
+        mixed = mode == "mixed"
         super().__init__(
-            shape, shift_invariant=True, axes=(2,), sided=mode == "mixed", per_layer=mode == "mixed", real=True
-        )
+            shape, shift_invariant=True, axes=(2,), sided=mixed, per_layer=mixed, real=True,
+            unshared="mode=axial" if mixed else "",
+        )  # fmt: skip
         self.mode, self.pairs = mode, pairs
-        self.base = base or (100.0 if mode == "axial" else 10.0)
+        self.base = base or (10.0 if mixed else 100.0)
         # theta[axis, head, pair]: what one step along an axis adds to a pair's angle
-        self.theta = nn.Parameter(torch.empty(2, shape.heads, shape.head_dim // 2)) if mode == "mixed" else None
+        self.theta = nn.Parameter(torch.empty(2, shape.heads, shape.head_dim // 2)) if mixed else None
 
     def _speeds(self, device: torch.device) -> Float[Tensor, " quarter"]:
         quarter = self.shape.head_dim // 4
@@ -74,6 +75,5 @@ class Rope2D(Encoding):
     def rotate(
         self, x: Float[Tensor, "b h n e"], state: Angles, side: Side, features: Features | None = None
     ) -> Float[Tensor, "b h n e"]:
-        if self.theta is not None and x.shape[1] != self.shape.heads:
-            raise InputError("rope_2d in mixed mode turns every head its own way: it needs kv_heads equal to heads")
+        self.check_heads(x.shape[1])
         return turn(x, state, self.pairs)

@@ -12,7 +12,7 @@ from ordinate.core.neighbours import convolved, with_earlier
 from ordinate.core.parameters import Param
 from ordinate.core.place import Place
 from ordinate.core.precision import wide
-from ordinate.core.rotation import Convention, check_heads, even_width, frequencies, spread, turn
+from ordinate.core.rotation import Convention, even_width, frequencies, spread, turn
 
 
 class SelectiveRope(Encoding):
@@ -28,6 +28,7 @@ class SelectiveRope(Encoding):
         "Selective Rotary Position Embedding",
         ("Sajad Movahedi", "Timur Carstensen", "Arshia Afzal", "Frank Hutter", "Antonio Orvieto", "Volkan Cevher"),
         2026,
+        "2511.17388",
         venue="The Fourteenth International Conference on Learning Representations",
     )
 
@@ -47,8 +48,9 @@ class SelectiveRope(Encoding):
         even_width("selective_rope", shape.head_dim, shape.dim, shape.heads)
         heads, count = shape.heads if per_head else 1, shape.head_dim // 2
         super().__init__(
-            shape, shift_invariant=True, per_layer=True, sided=per_head, real=True, feature_width=rank + heads * count
-        )
+            shape, shift_invariant=True, per_layer=True, sided=per_head, real=True, feature_width=rank + heads * count,
+            unshared="per_head=false" if per_head else "",
+        )  # fmt: skip
         self.rank, self.window, self.heads = rank, window, heads
         self.base, self.tau, self.pairs = base, tau, pairs
         self.inner = nn.Parameter(torch.empty(rank, shape.dim))
@@ -96,8 +98,7 @@ class SelectiveRope(Encoding):
     ) -> Float[Tensor, "b h n e"]:
         if features is None:  # nothing was read, nothing turns
             return x
-        if self.heads > 1:
-            check_heads("selective_rope with per_head", x, self.heads)
+        self.check_heads(x.shape[1])
         tau = self.tau * frequencies(self.shape.head_dim, self.base, x.device)
         total = features[..., self.rank :].unflatten(-1, (self.heads, -1)).transpose(1, 2)
         return turn(x, spread(tau * total, self.pairs), self.pairs)

@@ -39,7 +39,7 @@ class Tupe(Encoding):
         buckets: Annotated[int, Param("how many ranges of distances; bidirectional models split them", low=4)] = 32,
         farthest: Annotated[int, Param("distance from which on all share the last bucket", low=2)] = 128,
         untied: Annotated[bool, Param("the token at position 0 is [CLS], which sees all keys alike")] = False,
-        std: Annotated[float, Param("spread of the starting position vectors and biases", low=0.0)] = 1.0,
+        std: Annotated[float, Param("spread of the starting position vectors and biases", low=0.0, high=1e3)] = 1.0,
     ) -> None:
         exact = buckets // (2 if shape.causal else 4)
         if farthest <= exact:

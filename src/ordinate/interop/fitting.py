@@ -61,15 +61,16 @@ def fitting(base: Any, layers: Sequence[Any], encoding: Any, length: int | None,
     texts = [one for one in chosen if isinstance(one, str)]
     if texts and len(texts) < len(chosen):
         raise InputError("give encodings as text or as objects, not both")
+    config = _config(base, layers, tuple(texts) or ("none",), length)
     if texts:
-        per_layer = make_encodings(_config(base, layers, tuple(texts), length))
+        per_layer = make_encodings(config)
         seen: Counter[str] = Counter()
         for part in distinct(per_layer):  # as our own transformer draws them
             part.reset(generator(seed, "init", "encoding", part.name, seen[part.name]))
             seen[part.name] += 1
     else:
         per_layer = list(chosen) * len(layers) if len(chosen) == 1 else list(chosen)
-        check_encodings(_config(base, layers, ("none",), length), per_layer)
+    check_encodings(config, per_layer)
     for part in distinct(per_layer):
         if "relation" in part.reads:
             raise InputError(
@@ -88,8 +89,10 @@ def _config(base: Any, layers: Sequence[Any], encoding: tuple[str, ...], length:
     length = length or getattr(config, "max_position_embeddings", None)
     if length is None:
         raise InputError(f"{name} does not tell the length it was trained at: pass length= to attach_hf")
+    shared = getattr(config, "num_key_value_heads", None)  # grouped keys
     size = float(weight.detach().float().square().mean().sqrt()) or None  # what is added is matched to it
     return ModelConfig(
         vocabulary=len(weight), encoding=encoding, dim=dim, heads=heads, layers=len(layers), length=length,
         head_dim=getattr(config, "head_dim", None) or dim // heads, causal=causal.pop(), embedding_std=size,
+        kv_heads=shared if isinstance(shared, int) else None,
     )  # fmt: skip

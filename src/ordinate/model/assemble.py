@@ -39,7 +39,7 @@ def _create(config: ModelConfig, choice: Choice) -> Encoding:
 
 
 def check_encodings(config: ModelConfig, per_layer: Sequence[Encoding]) -> None:
-    """Refuse encodings made for another model."""
+    """Refuse encodings made for another model, and those that its layers or its keys cannot bear."""
     if len(per_layer) != config.layers:
         raise InputError(f"{len(per_layer)} encodings for {config.layers} layers: give one per layer")
     for part in distinct(per_layer):
@@ -50,6 +50,7 @@ def check_encodings(config: ModelConfig, per_layer: Sequence[Encoding]) -> None:
             found = getattr(part.shape, field)
             if found != want:
                 raise InputError(f"{part.name} was made for {field} {found}, but the model has {field} {want}")
+        part.check_heads(config.key_heads)
         layers = sum(any(part is inner for inner in whole.parts()) for whole in per_layer)
         if type(part).embed is not Encoding.embed and layers < config.layers:
             raise InputError(

@@ -97,7 +97,8 @@ def _check(encoding: Encoding, pair: Pair) -> None:
     told = {"segments": pair.q.segments, "tokens": pair.q.tokens, "relation": pair.relation}
     for what, given in told.items():
         if what in encoding.reads and given is None:
-            raise InputError(f"{encoding.name} reads {what}: pass {what}= to the model, or put them into the places")
+            where = "it into the pair" if what == "relation" else "them into the places"
+            raise InputError(f"{encoding.name} reads {what}: pass {what}= to the model, or put {where}")
     if pair.k.axes not in encoding.axes:
         can = " or ".join(map(str, encoding.axes))
         raise InputError(f"{encoding.name} reads positions with {can} axes, but these have {pair.k.axes}")

@@ -62,7 +62,8 @@ def _told(what: Reads, given: Tensor | None, parts: Sequence[Encoding]) -> None:
         raise InputError(f"{readers[0]} reads the {what} of tokens: pass {what}= to the model")
     if given is not None and not readers:
         names = ", ".join(dict.fromkeys(part.name for part in parts))
-        raise InputError(f"{what} were given, but no encoding of this model reads them ({names}): leave them out")
+        were, them = ("was", "it") if what == "relation" else ("were", "them")
+        raise InputError(f"{what} {were} given, but no encoding of this model reads {them} ({names}): leave {them} out")
 
 
 def check_relation(

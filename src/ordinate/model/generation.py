@@ -1,6 +1,7 @@
 """Text from a causal model, one token at a time, with a cache."""
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Int
@@ -8,6 +9,7 @@ from torch import Tensor
 
 from ordinate.core.errors import InputError
 from ordinate.core.place import check_positions
+from ordinate.model.config import ModelConfig
 from ordinate.model.decode import Decoder
 from ordinate.model.transformer import Transformer
 
@@ -32,6 +34,7 @@ def generate(
     and of all tokens to come, n + count of them, as `forward` takes them. stop: a sequence ends with this token, which
     then fills its row; once all have ended, so does the work, and fewer tokens come back.
     """
+    _check_kinds(locals())
     _check(model, prompt, count, temperature, top_k, top_p, generator, keep)
     start, total = prompt.shape[1], prompt.shape[1] + count
     told = _told(model, positions, segments, prompt, total)
@@ -96,6 +99,30 @@ def _pick(
     return torch.multinomial(probability, 1, generator=generator).squeeze(-1)
 
 
+# What each argument must be, in Python and in words.
+_KINDS: dict[str, tuple[Any, str]] = {
+    "prompt": (Tensor, "a tensor of shape [b, n]"),
+    "count": (int, "a whole number"),
+    "temperature": (int | float, "a number"),
+    "top_k": (int | None, "a whole number, or None"),
+    "top_p": (int | float | None, "a number, or None"),
+    "generator": (torch.Generator | None, "a torch.Generator, or None"),
+    "keep": (Tensor | None, "a tensor of the prompt's shape, or None"),
+    "segments": (Tensor | None, "a tensor of shape [b, n + count], or None"),
+    "stop": (int | None, "a token, or None"),
+}
+
+
+def _check_kinds(given: dict[str, Any]) -> None:
+    if not isinstance(getattr(given["model"], "config", None), ModelConfig):  # compiled ones have it too
+        raise InputError(f"generate takes a Transformer, got {type(given['model']).__name__}")
+    for name, (kind, words) in _KINDS.items():
+        value = given[name]
+        if isinstance(value, bool) or not isinstance(value, kind):
+            found = repr(value) if isinstance(value, str | int | float) else type(value).__name__
+            raise InputError(f"{name} must be {words}, got {found}")
+
+
 def _check(
     model: Transformer,
     prompt: Tensor,
@@ -118,6 +145,8 @@ def _check(
         raise InputError(f"count and temperature must be finite and not negative, got {count} and {temperature}")
     if temperature == 0 and (top_k is not None or top_p is not None):
         raise InputError("top_k and top_p choose what to sample from, but temperature 0 is greedy: set temperature")
+    if keep is not None and (keep.dim() != 2 or keep.shape[1] != prompt.shape[1] or len(keep) not in (1, len(prompt))):
+        raise InputError(f"keep needs the prompt's shape {list(prompt.shape)}, got {list(keep.shape)}")
     if keep is not None and not keep[:, -1].all():
         raise InputError("prompts must be padded on the left: keep ends with padding")
     if temperature > 0 and generator is None:

@@ -41,7 +41,7 @@ def _heat(profile: Profile, cells: int) -> Heat:
     side = min(LARGEST_PANEL, max(32, int((cells / max(len(panels), 1)) ** 0.5)))
     block = max((-(-max(panel.values.shape) // side) for panel in panels), default=1)
     if block > 1:
-        panels = [Panel(panel.title, _pooled(panel.values, block)) for panel in panels]
+        panels = [Panel(panel.title, pooled(panel.values, block)) for panel in panels]
         note += f" Each cell is the mean of {block} by {block} positions."
     note += " One example that was not trained on; rows are queries, columns the keys that they look at."
     if not all(np.isfinite(panel.values).all() for panel in panels):
@@ -64,7 +64,7 @@ def _panels(layers: list[NDArray[np.float32]]) -> tuple[list[Panel], int, str]:
     return [Panel(f"layer {i + 1}", layers[i].mean(axis=0)) for i in drawn], min(len(drawn), 4), note
 
 
-def _pooled(values: NDArray[np.float32], block: int) -> NDArray[np.float32]:
+def pooled(values: NDArray[np.float32], block: int) -> NDArray[np.float32]:
     """Means of blocks; those at the end may be smaller."""
     for axis in (0, 1):
         starts = np.arange(0, values.shape[axis], block)

@@ -13,8 +13,9 @@ from ordinate.report.colours import Style
 from ordinate.report.table import Column, Table
 
 Number = float | None  # none: a gap
-# mean: a line with markers; seed, dots: thin, behind; points, rings: large markers; reference: grey; bar: thick
-Look = Literal["mean", "seed", "dots", "points", "rings", "reference", "bar"]
+# mean: a line with markers; curve: one without, its interval an area; seed, dots: thin, behind; points, rings: large
+# markers; reference: grey; bar: thick
+Look = Literal["mean", "curve", "seed", "dots", "points", "rings", "reference", "bar"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Heat:
-    """Matrices side by side, in one scale of colours that starts at zero."""
+    """Matrices side by side, in one scale of colours that starts at zero, or has zero in its middle if `signed`."""
 
     name: str
     title: str
@@ -90,12 +91,28 @@ class Heat:
     block: int = 1  # so many positions each way are one cell
     note: str = ""
     task: str = ""
+    row_block: int = 0  # so many rows are one cell; 0: as many as columns
+    first: int = 0  # what the first row and the first column are called
+    value: str = "weight"  # what a cell holds
+    signed: bool = False
+    square: bool = True  # cells are as high as wide; if not, the picture is filled
 
     @property
     def top(self) -> float:
         """The end of the scale."""
         finite = [panel.values[np.isfinite(panel.values)] for panel in self.panels]  # a diverged run has others too
-        return max((float(values.max()) for values in finite if values.size), default=1.0) or 1.0
+        found = [np.abs(values) if self.signed else values for values in finite if values.size]
+        return max((float(values.max()) for values in found), default=1.0) or 1.0
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """Positions from one row to the next, and from one column to the next."""
+        return self.row_block or self.block, self.block
+
+    @property
+    def columns_of_data(self) -> tuple[str, ...]:
+        """What the numbers of a cell are called."""
+        return ("panel", self.y_title, self.x_title, self.value)
 
 
 Figure = Chart | Heat
@@ -104,11 +121,12 @@ Figure = Chart | Heat
 def data(figure: Figure) -> Table:
     """The numbers that a picture shows, one row per point."""
     if isinstance(figure, Heat):
-        columns = tuple(Column(name, name) for name in ("panel", "query", "key", "weight"))
+        columns = tuple(Column(name, name) for name in figure.columns_of_data)
+        down, across = figure.steps
         cells = tuple(
-            (panel.title, int(query) * figure.block, int(key) * figure.block, _weight(float(value)))
+            (panel.title, figure.first + row * down, figure.first + column * across, _weight(float(value)))
             for panel in figure.panels
-            for (query, key), value in np.ndenumerate(panel.values)
+            for (row, column), value in np.ndenumerate(panel.values)
         )
         return Table(figure.name, figure.title, columns, cells)
     columns = tuple(Column(name, name) for name in ("series", "kind", "x", "y", "low", "high"))

@@ -1,6 +1,7 @@
 """Scores against length, against steps and against the learning rate."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
 from ordinate.report.colours import GREY, Style
@@ -95,36 +96,48 @@ def _spans(ranges: list[Range]) -> str:
 
 def learning(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:
     """The validation score while training."""
+    curves = [curve for curve in comparison.curves if curve.task == task.task and curve.encoding in looks]
+    inside = [r for r in task.ranges if r.split == "id"]
+    floor = (Line(inside[-1].floor, "floor" if task.bar is not None else "best baseline"),) if inside else ()
+    found = learning_curves(
+        task.task, curves, looks, order=task.encodings, metric=_metric(comparison, task), lines=(*_bar(task), *floor)
+    )
+    if found is None:
+        return None
+    return replace(found, y_range=_unit(task, [y for series in found.series for y in series.y]))
+
+
+def learning_curves(
+    task: str, curves: Sequence[Curve], looks: Looks, *, order: Sequence[str], metric: str, lines: tuple[Line, ...] = ()
+) -> Chart | None:
+    """Validation scores of runs that are done or under way, by encoding; none if there is no point yet."""
     by_encoding: dict[str, list[Curve]] = {}
-    for curve in comparison.curves:
-        if curve.task == task.task and curve.steps and curve.encoding in looks:
+    for curve in curves:
+        if curve.steps:
             by_encoding.setdefault(curve.encoding, []).append(curve)
     if not by_encoding:
         return None
     drawn = {name: sorted(curves, key=lambda c: c.seed)[:MOST_SEEDS] for name, curves in by_encoding.items()}
     most = max(2, min(MOST_POINTS, MOST_BEHIND // sum(map(len, drawn.values()))))
     behind, front = [], []
-    for encoding in [name for name in task.encodings if name in by_encoding]:
-        lines = []
+    for encoding in [name for name in order if name in by_encoding]:
+        bundle = []
         for curve in drawn[encoding]:
             at = thin(len(curve.steps), most)
-            lines.append((tuple(curve.steps[i] for i in at), tuple(curve.values[i] for i in at)))
-        behind.append(_bundle(encoding, lines, looks[encoding]))
+            bundle.append((tuple(curve.steps[i] for i in at), tuple(curve.values[i] for i in at)))
+        behind.append(_bundle(encoding, bundle, looks[encoding]))
         front.append(_mean_curve(encoding, by_encoding[encoding], looks[encoding]))
     many = any(len(curves) > MOST_SEEDS for curves in by_encoding.values())
-    inside = [r for r in task.ranges if r.split == "id"]
-    floor = (Line(inside[-1].floor, "floor" if task.bar is not None else "best baseline"),) if inside else ()
     return Chart(
-        name=f"{task.task} learning",
-        title=f"{task.task}: learning curves",
+        name=f"{task} learning",
+        title=f"{task}: learning curves",
         x_title="step",
-        y_title=f"validation {_metric(comparison, task)}",
+        y_title=f"validation {metric}",
         series=(*behind, *front),
-        lines=(*_bar(task), *floor),
-        y_range=_unit(task, [y for series in (*behind, *front) for y in series.y]),
+        lines=lines,
         note="Thick: the mean, wherever all seeds have a value. Thin: "
         + (f"the first {MOST_SEEDS} seeds." if many else "every seed."),
-        task=task.task,
+        task=task,
     )
 
 

@@ -76,17 +76,17 @@
       if (trace.type === "heatmap") {
         const [, width] = trace.z.shape.split(",").map(Number);
         unpack(trace.z).forEach((weight, index) => rows.push([
-          trace.meta.name, Math.floor(index / width) * trace.dy, (index % width) * trace.dx, Number.isFinite(weight) ? Number(weight.toPrecision(6)) : null,
+          trace.meta.name, trace.y0 + Math.floor(index / width) * trace.dy, trace.x0 + (index % width) * trace.dx, Number.isFinite(weight) ? Number(weight.toPrecision(6)) : null,
         ]));
-      } else {
+      } else if (trace.meta) {  // others are areas around a curve
         trace.x.forEach((x, index) => {
           const [low, high] = trace.customdata ? trace.customdata[index] : [null, null];
           if (x !== null && trace.y[index] !== null) rows.push([trace.meta.name, trace.meta.kind, x, trace.y[index], low, high]);
         });
       }
     }
-    const heat = figure.data.some((trace) => trace.type === "heatmap");
-    rows.unshift(heat ? ["panel", "query", "key", "weight"] : ["series", "kind", "x", "y", "low", "high"]);
+    const heat = figure.data.find((trace) => trace.type === "heatmap");
+    rows.unshift(heat ? heat.meta.columns : ["series", "kind", "x", "y", "low", "high"]);
     return rows.map((row) => row.map(field).join(",") + "\n").join("");
   }
 

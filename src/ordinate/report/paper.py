@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate.report.chart import Chart, Figure, Heat, Series, short
+from ordinate.report.colours import COLD, NEUTRAL, WARM
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,6 +89,8 @@ def _draw(axes: "Axes", series: Series) -> None:
     elif series.look in ("seed", "dots"):
         line = {**style, "linestyle": "-" if series.look == "seed" else ""}
         axes.plot(x, y, **line, linewidth=0.5, markersize=1, alpha=0.35, zorder=2)
+    elif series.look == "curve":
+        axes.plot(x, y, **{**style, "marker": ""}, linewidth=1.1, zorder=4)
     elif series.look == "points":
         axes.plot(x, y, **{**style, "linestyle": ""}, markersize=5.5, zorder=5)
     elif series.look == "rings":
@@ -96,7 +99,10 @@ def _draw(axes: "Axes", series: Series) -> None:
     else:
         width = 0.8 if series.look == "reference" else 2.5
         axes.plot(x, y, **{**style, "marker": ""}, linewidth=width, zorder=2, solid_capstyle="butt")
-    if any(low is not None for low in series.low):
+    if series.look == "curve" and series.low:
+        low, high = (np.array(side, dtype=float) for side in (series.low, series.high))
+        axes.fill_between(x, low, high, color=series.style.colour, alpha=0.18, linewidth=0, zorder=1)
+    elif any(low is not None for low in series.low):
         ends = [
             [np.nan if end is None or y is None else abs(end - y) for end, y in zip(side, series.y, strict=True)]
             for side in (series.low, series.high)
@@ -125,7 +131,7 @@ def _legend(sheet: "Sheet", chart: Chart) -> None:
     handles, labels = [], []
     for series in (s for s in chart.series if s.label):
         look = dict(color=series.style.colour, linestyle=_DASHES[series.style.dash], linewidth=1.2)
-        marker = "" if series.look == "reference" else _MARKERS[series.style.marker]
+        marker = "" if series.look in ("reference", "curve") else _MARKERS[series.style.marker]
         handles.append(Line2D([], [], **look, marker=marker, markersize=3))
         # matplotlib leaves out labels that begin with an underscore
         labels.append(f" {short(series.label)}" if series.label.startswith("_") else short(series.label))
@@ -136,8 +142,12 @@ def _legend(sheet: "Sheet", chart: Chart) -> None:
 
 def _heat(heat: Heat) -> "Sheet":
     """Panels on a grid of fixed places: asking matplotlib to find them takes seconds for a dozen panels."""
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure as Sheet
 
+    colours = LinearSegmentedColormap.from_list("signed", [COLD, NEUTRAL, WARM]) if heat.signed else "viridis"
+    scale: Any = dict(vmin=-heat.top if heat.signed else 0, vmax=heat.top, cmap=colours)
+    (down, across), first = heat.steps, heat.first - 0.5
     columns, rows = heat.columns, max(-(-len(heat.panels) // heat.columns), 1)
     left, right, top, bottom, gap = 0.34, 0.42, 0.38, 0.3, 0.14  # inches
     side = min((WIDTH - left - right - gap * (columns - 1)) / columns, 2.2)
@@ -149,9 +159,10 @@ def _heat(heat: Heat) -> "Sheet":
         row, column = divmod(index, columns)
         x, y = left + column * (side + gap), bottom + (rows - 1 - row) * (side + gap)
         axes = sheet.add_axes((x / WIDTH, y / height, side / WIDTH, side / height))
-        deep, wide = (size * heat.block for size in panel.values.shape)
-        edges = (-0.5, wide - 0.5, deep - 0.5, -0.5)
-        image = axes.imshow(panel.values, vmin=0, vmax=heat.top, cmap="viridis", extent=edges, interpolation="nearest")
+        deep, wide = panel.values.shape
+        edges = (first, first + wide * across, first + deep * down, first)
+        aspect: Any = "equal" if heat.square else "auto"
+        image = axes.imshow(panel.values, **scale, extent=edges, interpolation="nearest", aspect=aspect)
         axes.set_title(panel.title, fontsize=5, pad=1.5)
         last = index + columns >= len(heat.panels)
         axes.tick_params(labelsize=4.5, length=1.5, width=0.4, pad=1, labelleft=column == 0, labelbottom=last)

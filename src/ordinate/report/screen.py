@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ordinate.report.chart import Chart, Figure, Heat, Number, Panel, Series, short
+from ordinate.report.colours import COLD, NEUTRAL, WARM
 from ordinate.report.table import csv_field
 
 # For whoever hands a drawing to plotly. Its bar of buttons has one that uploads the data: not from here.
@@ -21,6 +22,7 @@ SETTINGS = {
 
 _FAINT = "rgba(128,128,128,0.14)"
 _GREY = "rgba(128,128,128,0.9)"
+_SIGNED = [[0.0, COLD], [0.5, NEUTRAL], [1.0, WARM]]
 
 
 def draw(figure: Figure) -> dict[str, Any]:
@@ -57,12 +59,14 @@ def _chart(chart: Chart) -> dict[str, Any]:
     if chart.shade:
         ends = {"x0": chart.shade.low, "x1": chart.shade.high, "y0": 0, "y1": 1, "yref": "paper"}
         layout["shapes"].append({"type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": _FAINT, **ends})
-        layout["annotations"].append(_words(chart.shade.label, x=chart.shade.low, y=1, yref="paper", yanchor="top"))
+        left = math.log10(chart.shade.low) if chart.log_x else chart.shade.low  # plotly wants it so for words alone
+        layout["annotations"].append(_words(chart.shade.label, x=left, y=1, yref="paper", yanchor="top"))
     for line in chart.lines:
         ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": line.y, "y1": line.y}
         layout["shapes"].append({"type": "line", "line": {"color": _GREY, "width": 1, "dash": "dot"}, **ends})
         layout["annotations"].append(_words(line.label, x=1, xref="paper", xanchor="right", y=line.y, yanchor="bottom"))
-    return {"data": [_trace(series, named=bool(chart.y_ticks)) for series in chart.series], "layout": layout}
+    areas = [_area(series) for series in chart.series if series.look == "curve" and series.low]
+    return {"data": areas + [_trace(series, named=bool(chart.y_ticks)) for series in chart.series], "layout": layout}
 
 
 def _axis(title: str, ticks: Any, texts: list[str]) -> dict[str, Any]:
@@ -96,6 +100,8 @@ def _trace(series: Series, *, named: bool) -> dict[str, Any]:
         line = {"color": style.colour, "width": 1}
         trace |= {"mode": mode, "line": line, "marker": _marker(series, 3), "opacity": 0.35, "hoverinfo": "skip"}
         del trace["hovertemplate"]
+    elif look == "curve":
+        trace |= {"mode": "lines", "line": _line(series, 2)}
     elif look == "points":
         trace |= {"mode": "markers", "marker": _marker(series, 13)}
     elif look == "rings":
@@ -104,11 +110,23 @@ def _trace(series: Series, *, named: bool) -> dict[str, Any]:
     else:
         trace |= {"mode": "lines", "line": _line(series, 1.4 if look == "reference" else 6)}
     if any(low is not None for low in series.low):
-        trace["error_y"] = _error(series)
+        if look != "curve":
+            trace["error_y"] = _error(series)
         trace["customdata"] = [[_number(low), _number(high)] for low, high in zip(series.low, series.high, strict=True)]
         interval = "%{x}: %{y:.4f}<br>95 %: %{customdata[0]:.4f} to %{customdata[1]:.4f}"
         trace["hovertemplate"] = f"{interval}<extra>%{{fullData.name}}</extra>"
     return trace
+
+
+def _area(series: Series) -> dict[str, Any]:
+    """What lies between the ends of a curve's intervals."""
+    ends = [row for row in zip(series.x, series.low, series.high, strict=True) if None not in row]
+    return {
+        "type": "scatter", "mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": series.style.colour,
+        "opacity": 0.18, "hoverinfo": "skip", "showlegend": False, "legendgroup": _text(series.group or series.name),
+        "x": [_number(x) for x, _, _ in ends] + [_number(x) for x, _, _ in reversed(ends)],
+        "y": [_number(low) for _, low, _ in ends] + [_number(high) for _, _, high in reversed(ends)],
+    }  # fmt: skip
 
 
 def _line(series: Series, width: float) -> dict[str, Any]:
@@ -140,9 +158,13 @@ def _heat(heat: Heat) -> dict[str, Any]:
         "height": height(heat),
         "margin": {"l": 46, "r": 10, "t": 44, "b": 40},
         "annotations": [],
-        "coloraxis": {"cmin": 0, "cmax": heat.top, "colorscale": "Viridis", "colorbar": {"thickness": 10, "len": 0.9}},
-    }
-    data = []
+        "coloraxis": {
+            "cmin": -heat.top if heat.signed else 0, "cmax": heat.top,
+            "colorscale": _SIGNED if heat.signed else "Viridis", "colorbar": {"thickness": 10, "len": 0.9},
+        },
+    }  # fmt: skip
+    (down, across), data = heat.steps, []
+    cell = f"{_text(heat.y_title)} %{{y}}, {_text(heat.x_title)} %{{x}}<br>{_text(heat.value)} %{{z:.3f}}"
     for index, panel in enumerate(heat.panels):
         row, column = divmod(index, columns)
         number = "" if index == 0 else str(index + 1)
@@ -157,16 +179,18 @@ def _heat(heat: Heat) -> dict[str, Any]:
         layout[f"yaxis{number}"] = {
             "domain": [bottom, top], "anchor": f"x{number}", "showticklabels": column == 0, "nticks": 4, "ticks": "",
             "zeroline": False, "showgrid": False, "title": {"text": heat.y_title if column == 0 else "", "standoff": 2},
-            "autorange": "reversed", "scaleanchor": f"x{number}", "constrain": "domain", "constraintoward": "top",
+            "autorange": "reversed", "constrain": "domain", "constraintoward": "top",
         }  # fmt: skip
+        if heat.square:
+            layout[f"yaxis{number}"]["scaleanchor"] = f"x{number}"
         middle = (left + right) / 2
         title = _words(panel.title, x=middle, xref="paper", xanchor="center", y=top, yref="paper", yanchor="bottom")
         layout["annotations"].append(title)
         data.append({
-            "type": "heatmap", "z": _packed(panel), "x0": 0, "dx": heat.block, "y0": 0, "dy": heat.block,
+            "type": "heatmap", "z": _packed(panel), "x0": heat.first, "dx": across, "y0": heat.first, "dy": down,
             "xaxis": f"x{number}", "yaxis": f"y{number}", "coloraxis": "coloraxis", "name": _text(panel.title),
-            "meta": {"name": csv_field(panel.title), "kind": "heat"},
-            "hovertemplate": "query %{y}, key %{x}<br>weight %{z:.3f}<extra>%{fullData.name}</extra>",
+            "meta": {"name": csv_field(panel.title), "kind": "heat", "columns": list(heat.columns_of_data)},
+            "hovertemplate": f"{cell}<extra>%{{fullData.name}}</extra>",
         })  # fmt: skip
     return {"data": data, "layout": layout}
 

@@ -4,7 +4,9 @@ import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
+from typing import IO
 
 from ordinate.core.errors import InputError, nearest
 from ordinate.statistics.observation import SPLIT_NAMES, Observation
@@ -28,21 +30,30 @@ class Reading:
 def read_results(path: Path) -> Reading:
     """All rows of a file, or one sentence on the first that cannot be used."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            start = file.readline()
-            file.seek(0)
-            delimiter = max(",;\t", key=start.count)
-            return _File(path, csv.DictReader(file, delimiter=delimiter, strict=True)).read()
+        with open(path, "rb") as file:
+            return parse_results(file, str(path))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+
+def parse_results(content: IO[bytes], name: str) -> Reading:
+    """The same of what need not be a file; `name` is what sentences call it."""
+    file = TextIOWrapper(content, encoding="utf-8-sig", newline="")
+    try:
+        start = file.readline()
+        file.seek(0)
+        delimiter = max(",;\t", key=start.count)
+        return _File(name, csv.DictReader(file, delimiter=delimiter, strict=True)).read()
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise InputError(f"{name} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     except csv.Error as error:
-        raise InputError(f"{path} is not CSV: {error}") from error
+        raise InputError(f"{name} is not CSV: {error}") from error
+    finally:
+        file.detach()  # `content` belongs to the caller
 
 
 class _File:
-    def __init__(self, path: Path, rows: "csv.DictReader[str]") -> None:
+    def __init__(self, path: str, rows: "csv.DictReader[str]") -> None:
         self.path, self.rows, self.found = path, rows, Reading()
         self.columns = list(rows.fieldnames or ())
         self.seen: dict[tuple[str, str, int, str, int], tuple[Observation, int]] = {}

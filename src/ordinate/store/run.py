@@ -134,7 +134,7 @@ class Run:
                 "token": self.token,
                 "host": socket.gethostname(),
                 "pid": os.getpid(),
-                "started": _started(os.getpid()),
+                "started": started(os.getpid()),
             }
             write_json(self.folder / "claim", owner)
             (self.folder / "error.txt").unlink(missing_ok=True)
@@ -152,14 +152,14 @@ def _alive(folder: Path) -> bool:
     if not isinstance(owner, dict) or not {"host", "pid", "started"} <= owner.keys():
         return False
     if owner["host"] == socket.gethostname():
-        return bool(owner["started"]) and _started(owner["pid"]) == owner["started"]
+        return bool(owner["started"]) and started(owner["pid"]) == owner["started"]
     try:
         return time.time() - (folder / "heartbeat").stat().st_mtime < SILENCE
     except OSError:
         return False
 
 
-def _started(pid: int) -> str:
+def started(pid: int) -> str:
     """When a process started, so that a number used again is not taken for it; empty if it is dead or a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -33,6 +33,7 @@ class RowCache:
         line = self.known.get(run.id)
         if line is None or line["stamp"] != stamp:
             line = {"run": run.id, "version": self.version, "stamp": stamp, "row": describe(run)}
+            self.known[run.id] = line
             self.new.append(line)
         return dict(line["row"])
 

@@ -12,6 +12,7 @@ from ordinate.store import Store, open_store
 from ordinate.studies import shelf
 from ordinate.studies.comparison import Comparison
 from ordinate.studies.cost import within as plan_within
+from ordinate.studies.driver import driving
 from ordinate.studies.executor import EventWatch, Executor, Plain
 from ordinate.studies.gather import gather
 from ordinate.studies.local import Local
@@ -68,7 +69,8 @@ class Job:
         self.store.check_writable()
         shelf.keep(self.store, self.study, self.command)
         try:
-            state = carry_out(self.study, self.store, self.executor, watch, begin)
+            with driving(self.folder):
+                state = carry_out(self.study, self.store, self.executor, watch, begin)
         finally:
             self.executor.close()
         return gather(state, self.command)

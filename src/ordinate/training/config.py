@@ -18,7 +18,7 @@ from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
 
 # What the task decides about the model; nobody else may.
-_FROM_TASK = (
+FROM_TASK = (
     "vocabulary", "classes", "causal", "axes", "readout", "length", "tied", "document_positions", "document_mask",
 )  # fmt: skip
 DIM = 64  # tells the same story as 128 in a third of the time
@@ -97,7 +97,7 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     text, task = tasks.parse(str(given.pop("task")))
     extras = {"epochs", "preset"}
     run_keys = {f.name for f in fields(RunConfig)} - {"task", "model", "rules"}
-    model_keys = {f.name for f in fields(ModelConfig)} - set(_FROM_TASK)
+    model_keys = {f.name for f in fields(ModelConfig)} - set(FROM_TASK)
     inner = given.pop("model", {})
     if not isinstance(inner, Mapping):
         raise InputError(f"model must be a table of keys and values, got {inner!r}")
@@ -108,11 +108,11 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
             problems.append(f"{key} was given twice, as {key} and as model.{key}")
         elif key in model_keys:
             model[key] = given.pop(key)
-        elif key in _FROM_TASK or key == "position":
+        elif key in FROM_TASK or key == "position":
             problems.append(f"{key} is decided by the task {task.name}")
         elif key not in run_keys | extras:
             problems.append(f"unknown key {key}: {nearest(key, run_keys | model_keys | extras)}")
-    problems += [f"{key} is decided by the task {task.name}" for key in model if key in _FROM_TASK]
+    problems += [f"{key} is decided by the task {task.name}" for key in model if key in FROM_TASK]
     if problems:
         raise InputError("; ".join(problems))
     preset = str(given.pop("preset", "classic"))

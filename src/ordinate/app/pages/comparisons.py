@@ -1,8 +1,52 @@
-"""The page comparisons."""
+"""All comparisons: the user's own and those that come with the program, each as its report would show it."""
 
 import streamlit as st
 
+from ordinate.app import live_view, stores
+from ordinate.app.pictures import plain
+from ordinate.core.errors import InputError
+from ordinate.store import Store
+from ordinate.studies import shelf
+from ordinate.studies.shelf import Kept
+
 
 def page() -> None:
-    """Draw it."""
-    st.title("comparisons")
+    """Choose one; see it."""
+    st.title("Comparisons", anchor=False)
+    found, damaged = _all()
+    for sentence in damaged:
+        st.warning(plain(sentence))
+    if not found:
+        st.info("There is no comparison yet: start one on the page Compare.")
+        return
+    wanted = st.query_params.get("study")
+    if wanted is not None and wanted not in found:
+        st.error(f"No comparison {plain(repr(wanted))} is in this store: choose another one.")
+        del st.query_params["study"]
+    chosen = st.selectbox(
+        "Comparison", list(found), format_func=lambda name: _title(*found[name]), key="study", bind="query-params"
+    )
+    if chosen is not None:
+        live_view.show(*found[chosen], key=f"comparisons-{chosen}")
+
+
+def _all() -> tuple[dict[str, tuple[Store, Kept]], list[str]]:
+    """By id, the newest of the user's first, then the examples; and a sentence for each that cannot be read."""
+    found: dict[str, tuple[Store, Kept]] = {}
+    damaged = []
+    for store in stores.both().values():
+        for name in reversed(shelf.names(store)):
+            try:
+                found.setdefault(name, (store, shelf.find(store, name)))
+            except InputError as error:
+                damaged.append(str(error))
+    return found, damaged
+
+
+def _title(store: Store, kept: Kept) -> str:
+    study = kept.study
+    names = ", ".join(study.encodings)
+    kind = "" if store.folder == stores.own().folder else "example"
+    seeds = "until settled" if study.seeds == "auto" else f"{study.seeds} seeds"
+    tuned = "tuned" if study.rates else "one rate"
+    return " · ".join(part for part in (", ".join(study.tasks), names, seeds, tuned, study.id[:6], kind) if part)

@@ -1,8 +1,99 @@
-"""The page runs."""
+"""Runs: all of a store, and one in full, or several side by side."""
+
+from collections.abc import Sequence
 
 import streamlit as st
 
+from ordinate.app import run_list, run_view, stores
+from ordinate.app.pictures import plain
+from ordinate.report.chart import short
+from ordinate.store import Run, Store
+from ordinate.store.table import Row
+
+MOST = 12  # runs side by side
+EVERY = 2.0  # seconds between looks while something runs
+NAMES = {"own": "Your runs", "examples": "Examples"}
+
 
 def page() -> None:
-    """Draw it."""
-    st.title("runs")
+    """The table, and what was chosen in it."""
+    st.title("Runs", anchor=False)
+    name, empty = _store()
+    store = stores.own() if name == "own" else stores.named(name)
+    if empty:
+        st.info(
+            f"Your store has no runs yet ({plain(str(stores.own().folder))}). Press **Start** on the page Compare; "
+            "its runs appear here as they begin." + (" Until then, these are the examples." if name != "own" else ""),
+            icon=":material/play_arrow:",
+        )
+    rows, damaged = run_list.rows(store, keep=name == "own")
+    if not rows:
+        return
+    asked = _asked()
+    shown = run_list.filtered(rows)
+    running = {row["run"] for row in rows if row["state"] == "running"}
+    st.caption(_counted(len(shown), len(rows), len(running)))
+    run_list.table(shown, _known(asked, rows), _choose)
+    if running:
+        _watch(store, running)
+    if damaged:
+        with st.expander(f"Damaged: {len(damaged)}", icon=":material/warning:"):
+            st.dataframe({"run": list(damaged), "what is wrong": list(damaged.values())}, hide_index=True)
+    st.text_input(
+        "Runs shown", key="run", bind="query-params", placeholder="tick rows above, or give ids with commas",
+        help="The first digits of an id are enough.",
+    )  # fmt: skip
+    runs = [run for start in asked if (run := _find(store, start, rows))]
+    if len(runs) > MOST:
+        st.warning(f"{len(runs)} runs are chosen; the first {MOST} are shown side by side.")
+    if runs:
+        run_view.show(list({run.id: run for run in runs}.values())[:MOST])
+
+
+def _store() -> tuple[str, bool]:
+    """Which store is shown, and whether the user's own is still empty."""
+    empty = not stores.own().runs()
+    usual = "examples" if empty and stores.named("examples").runs() else "own"
+    name = st.segmented_control(
+        "Store", list(NAMES), default=usual, required=True, format_func=NAMES.__getitem__, key="store",
+        bind="query-params", label_visibility="collapsed",
+    )  # fmt: skip
+    return name or usual, empty
+
+
+def _counted(shown: int, every: int, running: int) -> str:
+    text = f"{every} runs" if shown == every else f"{shown} of {every} runs"
+    return text + (f", {running} running" if running else "") + ". Tick rows to see them in full, or side by side."
+
+
+def _asked() -> list[str]:
+    """The ids that stand in the address, or their first digits."""
+    text = str(st.session_state.get("run") or st.query_params.get("run", ""))
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _known(asked: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    return [row["run"] for start in asked for row in rows if row["run"].startswith(start)]
+
+
+def _choose(ids: list[str]) -> None:
+    st.session_state["run"] = ",".join(ids)
+
+
+def _find(store: Store, start: str, rows: Sequence[Row]) -> Run | None:
+    """The run of this id; a sentence in place of one that is not there."""
+    found = [row["run"] for row in rows if row["run"].startswith(start)]
+    if len(found) == 1:
+        return store.run(found[0])
+    if found:
+        st.error(f"{len(found)} runs start with {plain(short(start))}: give more digits.")
+    else:
+        st.error(f"No run {plain(short(start))} is in this store: tick one in the table, or look into the other store.")
+    return None
+
+
+@st.fragment(run_every=EVERY)
+def _watch(store: Store, before: set[str]) -> None:
+    """Draw the page anew when a run begins or ends; this exists only while something runs."""
+    if {run.id for run in store.runs() if run.state == "running"} != before:
+        st.rerun()

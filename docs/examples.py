@@ -1,0 +1,157 @@
+"""Packs the comparisons that come with the program: `python docs/examples.py STORE [STORE ...]`, after they were run.
+
+Writes src/ordinate/examples.zip: what reports and the app read of finished runs, and one attention map for each task
+and encoding. Weights, checkpoints and journals stay behind, and so does what tells of the place they were run in.
+"""
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import utime
+from pathlib import Path
+from typing import Any
+
+from safetensors import safe_open
+from safetensors.numpy import save
+
+from ordinate.report.chart import thin
+from ordinate.store import Run, Store, open_store
+from ordinate.store.examples import ARCHIVE
+from ordinate.store.files import read_json, write_json
+from ordinate.store.pack import pack
+from ordinate.studies import shelf
+from ordinate.studies.compare import command
+from ordinate.studies.comparison import Comparison
+from ordinate.studies.gather import gather
+from ordinate.studies.plan import Study, plan
+from ordinate.studies.stages import next_stage
+from ordinate.studies.state import State
+
+POINTS = 60  # of a learning curve
+DIGITS = 6  # of a number
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A comparison as somebody would ask for it today."""
+
+    task: str
+    seeds: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def study(self) -> Study:
+        return plan(self.task, seeds=self.seeds, settings=self.settings)
+
+    @property
+    def command(self) -> str:
+        return command(self.study, self.settings, "runs")
+
+
+# The one that is shown first is the last.
+COMPARISONS = (
+    Asked("value_at_position", 3, {"lr": 0.001}),
+    Asked("image_pattern", 3, {"lr": 0.003}),
+    Asked("copy_unique", 3, {"lr": 0.003}),
+    Asked("binary_majority", 3, {"lr": 0.003}),
+    Asked("modular_sum", 6),
+    Asked("shift_pattern", 6),
+    Asked("first_last", 6),
+    Asked("k_back", 6),
+)
+
+
+class Watched(Store):
+    """A store that notes which runs it was asked for: a comparison reads those that it needs."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.asked: dict[str, Run] = {}
+
+    def run(self, run_id: str) -> Run:
+        return self.asked.setdefault(run_id, super().run(run_id))
+
+
+def build(stores: Iterable[Path], archive: Path) -> None:
+    """Copy what is needed of each comparison, from the first store that has all of it, and pack that."""
+    with tempfile.TemporaryDirectory() as folder:
+        small = open_store(folder)
+        for number, asked in enumerate(COMPARISONS):
+            whole, source = find(asked, stores)
+            for run in source.asked.values():
+                if run.done:
+                    copy(run, small, first=run.id in _first(whole))
+            kept = shelf.keep(small, asked.study, asked.command)
+            for folder in (kept.folder, *(small.run(name).folder for name in source.asked)):
+                for path in folder.glob("*"):
+                    utime(path, (number, number))  # stores are read by age
+            if str(gather(State(asked.study, small), asked.command)) != str(whole):
+                raise SystemExit(f"{asked.command} says something else once it is packed")
+            print(f"{asked.study.id}  {asked.command}")
+        pack(small, archive)
+    print(f"{archive.stat().st_size:,} bytes in {archive}")
+
+
+def find(asked: Asked, stores: Iterable[Path]) -> tuple[Comparison, Watched]:
+    """A comparison whose runs are all done, and the store that was asked for them."""
+    for folder in stores:
+        source = Watched(folder)
+        state = State(asked.study, source)
+        if not next_stage(state).missing:
+            return gather(state, asked.command), source
+    raise SystemExit(f"run this first:  {asked.command}")
+
+
+def _first(comparison: Comparison) -> set[str]:
+    """The runs whose attention is drawn."""
+    return {profile.attention.parent.name for profile in comparison.profiles if profile.attention}
+
+
+def copy(run: Run, store: Store, *, first: bool) -> None:
+    """One run, without what no reader asks for."""
+    target = store.run(run.id).folder
+    target.mkdir()
+    environment = read_json(run.folder / "env.json")
+    environment["platform"] = re.sub(r"(?<=\d)-.*?(?=-x86_64|-aarch64|-arm64)", "", environment["platform"])
+    started = (run.folder / "log.txt").read_text().partition("\n")[0]
+    (target / "log.txt").write_text(started + "\n")
+    write_json(target / "config.json", run.config, indent=None)
+    write_json(target / "env.json", {**environment, "git": None}, indent=None)
+    write_json(target / "result.json", result(run.result), indent=None)
+    if first:
+        (target / "attention.safetensors").write_bytes(attention(run.folder / "attention.safetensors"))
+
+
+def result(found: dict[str, Any]) -> dict[str, Any]:
+    """Learning curves in the loss and in the task's metric, at most so many points each; the scores stand in rows."""
+    curves = []
+    for metric in sorted({"loss", found["metric"]}):
+        points = [r for r in found["records"] if r["split"] == "valid" and r["metric"] == metric]
+        curves += [{k: v for k, v in points[at].items() if k != "run"} for at in thin(len(points), POINTS)]
+    return _short({**found, "records": curves})
+
+
+def _short(value: Any) -> Any:
+    """With fewer digits, wherever there are numbers."""
+    if isinstance(value, dict):
+        return {key: _short(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_short(item) for item in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def attention(path: Path) -> bytes:
+    """The first example alone, in half precision: pictures show no more."""
+    with safe_open(path, "numpy") as file:
+        kept = {name: file.get_tensor(name)[:1] for name in sorted(file.keys())}
+        halves = {name: v.astype("float16") if name.startswith("layer_") else v for name, v in kept.items()}
+        return bytes(save(halves, file.metadata()))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    build([Path(name) for name in sys.argv[1:]], ARCHIVE)

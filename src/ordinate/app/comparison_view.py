@@ -1,0 +1,155 @@
+"""A comparison as its report would show it, on a page of the app."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from ordinate.app import attention_view, pictures
+from ordinate.app.pictures import plain
+from ordinate.report import FORMATS, render
+from ordinate.report.alarms import alarm_text
+from ordinate.report.chart import Chart
+from ordinate.report.figures import figures
+from ordinate.report.sentences import sentences
+from ordinate.report.table import Table, comma_separated, is_number, shown
+from ordinate.report.tables import tables
+from ordinate.report.words import cell_words, learnt_words, mean_and_interval, reach_words, steps_words
+from ordinate.statistics.analysis import Cell, TaskAnalysis
+from ordinate.studies.comparison import Comparison
+
+_MIME = {"html": "text/html", "md": "text/markdown", "csv": "text/csv", "tex": "text/x-tex", "json": "application/json"}
+
+
+def show(comparison: Comparison, key: str, *, beside: int = 2) -> None:
+    """Verdicts, summary, pictures (so many beside each other), tables, and the report to take away.
+
+    Two comparisons on one page differ in `key`.
+    """
+    if comparison.analysis.preliminary:
+        st.warning("Preliminary: " + plain("; ".join(comparison.analysis.preliminary)), icon=":material/hourglass:")
+    if comparison.failures:
+        _failures(comparison)
+    if not comparison.analysis.tasks:
+        st.info("No run is finished yet: results stand here as soon as one is.", icon=":material/hourglass:")
+        return
+    drawn = figures(comparison)
+    for task in comparison.analysis.tasks:
+        _task(comparison, task, [f for f in drawn if isinstance(f, Chart) and f.task == task.task], key, beside)
+    families = [figure for figure in drawn if isinstance(figure, Chart) and not figure.task]
+    if families:
+        st.subheader("Families of tasks")
+        _beside(families, key, beside)
+    if comparison.analysis.limits:
+        st.subheader("What these data do not tell")
+        st.markdown("\n".join(f"- {plain(limit)}" for limit in comparison.analysis.limits))
+    _tables(comparison, key)
+    _take_home(comparison, key)
+
+
+def _failures(comparison: Comparison) -> None:
+    count = len(comparison.failures)
+    st.error(f"{count} run{'s' * (count != 1)} failed and stand{'s' * (count == 1)} in no table.")
+    with st.expander("Their errors"):
+        st.dataframe(pd.DataFrame(list(comparison.failures.items()), columns=["run", "error"]), hide_index=True)
+
+
+def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: str, beside: int) -> None:
+    st.subheader(plain(task.task), anchor=False)
+    first, *rest = sentences(comparison.analysis, task)
+    st.success(plain(first), icon=":material/gavel:")
+    if rest:
+        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in rest))
+    if task.alarms:
+        with st.expander(f"Know before you believe it: {len(task.alarms)} note{'s' * (len(task.alarms) != 1)}"):
+            st.markdown("\n".join(f"- **{alarm.kind}**: {plain(alarm_text(alarm))}" for alarm in task.alarms))
+    st.dataframe(overview(task), hide_index=True, placeholder="", key=f"{key}-{task.task}-overview")
+    metric = comparison.metrics.get(task.task, "score")
+    st.caption(
+        f"Mean {plain(metric)} with its 95 % interval, of the seeds that count: beyond, those that learnt the task. "
+        "Gap: how much the same seeds lose there. Reach: up to where every tested length is at the bar."
+    )
+    _beside(charts, f"{key}-{task.task}", beside)
+    attention_view.choose([p for p in comparison.profiles if p.task == task.task], f"{key}-{task.task}")
+
+
+def overview(task: TaskAnalysis) -> pd.DataFrame:
+    """One row per encoding: in and out of distribution, the gap between them, learning, reach and the word."""
+    inside = next((r for r in reversed(task.ranges) if r.split == "id"), None)
+    beyond = task.shown
+    rows = []
+    for encoding in task.encodings:
+        there = beyond.cell(encoding)
+        row: dict[str, str | float | None] = {"encoding": encoding, "verdict": cell_words(there)}
+        row |= {"reach": reach_words(task.reach[encoding])} if task.reach else {}
+        row |= {"learnt": learnt_words(task.learnt[encoding])} if task.learnt else {}
+        row |= {"steps to learn": steps_words(task.steps.get(encoding))} if task.steps else {}
+        if inside is not None and inside is not beyond:
+            row[inside.name] = mean_and_interval(inside.cell(encoding).interval)
+        row[beyond.name] = mean_and_interval(there.interval)
+        if inside is not None and inside is not beyond:
+            row["gap"] = _gap(inside.cell(encoding), there)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _gap(inside: Cell, beyond: Cell) -> float | None:
+    """What the seeds that count beyond lose there; none if no seed does."""
+    scores = dict(zip(inside.seeds, inside.scores, strict=True))
+    lost = [
+        here - there
+        for seed, there, counts in zip(beyond.seeds, beyond.scores, beyond.counted, strict=True)
+        if counts and there is not None and (here := scores.get(seed)) is not None
+    ]
+    return round(sum(lost) / len(lost), 3) if lost else None
+
+
+def _beside(charts: Sequence[Chart], key: str, count: int) -> None:
+    """So many pictures to a row; a narrow window puts them below each other."""
+    for start in range(0, len(charts), count):
+        for column, chart in zip(st.columns(count), charts[start : start + count], strict=False):
+            with column:
+                pictures.show(chart, f"{key}-{chart.name}")
+
+
+def frame(table: Table) -> pd.DataFrame:
+    """A table as the page shows it: numbers stay numbers, to be sorted."""
+    columns: dict[str, list[object]] = {}
+    for index, column in enumerate(table.columns):
+        values = [row[index] for row in table.rows]
+        number = is_number(index, table)
+        columns[column.title] = list(values) if number else [shown(value, column) for value in values]
+    return pd.DataFrame(columns)
+
+
+def _tables(comparison: Comparison, key: str) -> None:
+    st.subheader("Tables", anchor=False)
+    made = [table for table in tables(comparison) if table.rows]
+    for table in made:
+        with st.expander(plain(table.title)):
+            st.dataframe(frame(table), hide_index=True, placeholder="", key=f"{key}-table-{table.name}")
+            if table.note:
+                st.caption(plain(table.note))
+            st.download_button(
+                "As CSV", partial(comma_separated, table), f"{table.name}.csv", "text/csv",
+                key=f"{key}-csv-{table.name}", on_click="ignore", type="tertiary", icon=":material/download:",
+            )  # fmt: skip
+
+
+def _take_home(comparison: Comparison, key: str) -> None:
+    st.subheader("Take it home", anchor=False)
+    with st.container(horizontal=True):
+        for form in FORMATS:
+            name = "Report (one HTML file)" if form == "html" else form
+            st.download_button(
+                name, partial(_document, comparison, form),
+                f"ordinate-{comparison.id}.{form}", _MIME[form], key=f"{key}-report-{form}", on_click="ignore",
+                type="primary" if form == "html" else "secondary", icon=":material/download:",
+            )  # fmt: skip
+    st.caption("The command that makes it again:")
+    st.code(comparison.command, language="shell", wrap_lines=True)
+
+
+def _document(comparison: Comparison, form: str) -> bytes:
+    return render(comparison, form).encode("utf-8", "backslashreplace")

@@ -1,0 +1,155 @@
+"""One encoding in a column: words, formula, facts, controls, pictures, and the lines that make it."""
+
+import inspect
+import re
+import shlex
+from typing import Any
+
+import streamlit as st
+
+from ordinate import encodings, tasks
+from ordinate.app import pictures
+from ordinate.app.encoding_controls import ask_parameters
+from ordinate.app.pictures import plain
+from ordinate.core.choice import Choice, parse_choice
+from ordinate.core.encoding import FAMILIES, PAST_MEANS, Encoding, Paper
+from ordinate.core.errors import InputError
+from ordinate.report.encoding_numbers import Setting, make, overrides
+from ordinate.report.encoding_pictures import EncodingPictures, encoding_pictures
+
+ACTS = {
+    "token embeddings": ("embed",),
+    "queries and keys": ("rotate",),
+    "scores, by position": ("bias", "gap_bias"),
+    "scores, by position and content": ("match", "score"),
+    "values": ("mix",),
+}
+READS = {
+    "segments": "the segment of each token",
+    "tokens": "which token stands where",
+    "neighbours": "the embeddings of other tokens",
+    "relation": "a relation of every two tokens, which the model is given",
+}
+AXES = {1: "on a line", 2: "on a grid", 3: "in a volume"}
+
+
+def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
+    """What is written in a slot; whatever is wrong with it is one sentence."""
+    try:
+        choices = parse_choice(text)
+        if len(choices) != 1:
+            raise InputError(f"this page shows one encoding at a time, {text!r} names {len(choices)}")
+        name, given = choices[0].name, dict(choices[0].parameters)
+        about = encodings.registry.get(name)
+    except InputError as error:
+        st.error(plain(str(error)))
+        return
+    left, right = st.columns([2, 3], gap="medium") if wide else (st.container(), st.container())
+    with left:
+        _words(name, about)
+        facts = st.container()
+        st.markdown("**Parameters**")
+        ask_parameters(slot, name, given)
+    try:
+        encoding = _made(name, given, setting)
+        with facts:
+            _facts(about, encoding)
+        with right:
+            _pictures(slot, _drawn(text, setting))
+        with left:
+            _lines(name, given, encoding)
+    except InputError as error:
+        right.error(plain(str(error)))
+
+
+def _words(name: str, about: type[Encoding]) -> None:
+    st.subheader(plain(name), anchor=False)
+    for paragraph in inspect.cleandoc(about.__doc__ or "").split("\n\n"):
+        st.markdown(plain(" ".join(paragraph.split())))
+    if about.formula:
+        st.latex(about.formula)
+
+
+def _made(name: str, given: dict[str, Any], setting: Setting) -> Encoding:
+    try:
+        return make(name, given, setting)
+    except InputError:
+        raise
+    except Exception as error:  # a plug-in that is not right yet
+        raise InputError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _drawn(text: str, setting: Setting) -> EncodingPictures:
+    try:
+        return encoding_pictures(text, setting)
+    except InputError:
+        raise
+    except Exception as error:  # a plug-in whose hooks are not right yet
+        raise InputError(f"{text} cannot be drawn: {type(error).__name__}: {error}") from error
+
+
+def _facts(about: type[Encoding], encoding: Encoding) -> None:
+    axes = " or ".join(AXES.get(count, f"with {count} axes") for count in encoding.axes)
+    acts = [what for what, hooks in ACTS.items() if overrides(encoding, *hooks)]
+    traits = ["only distances count" if encoding.shift_invariant else "absolute positions count"]
+    traits += ["causal models only"] * encoding.causal_only
+    count = sum(weight.numel() for weight in encoding.parameters())
+    found = {
+        "Family": f"{about.family}: {FAMILIES[about.family]}" if about.family in FAMILIES else about.family,
+        "Changes": ", ".join(acts) or "nothing",
+        "Past the trained length": f"{encoding.past}: {PAST_MEANS[encoding.past]}",
+        "Reads": ", ".join([f"positions {axes}", *(READS.get(what, what) for what in encoding.reads)]),
+        "Trained": (f"{count:,} numbers" + ", in every layer" * encoding.per_layer) if count else "nothing",
+        "Traits": ", ".join(traits),
+    }
+    lines = [f"- **{title}:** {plain(words)}" for title, words in found.items()]
+    for reason in dict.fromkeys(encoding.exempt.values()):
+        tests = ", ".join(test for test, why in encoding.exempt.items() if why == reason)
+        lines.append(f"- **Exempt from the tests {plain(tests)}:** {plain(reason)}")
+    if about.paper is not None:
+        lines.append(f"- **Paper:** {_paper(about.paper)}")
+    st.markdown("\n".join(lines))
+
+
+def _paper(paper: Paper) -> str:
+    """Authors, title, year, and where to read it."""
+    authors = paper.authors[0] + " et al." * (len(paper.authors) > 2)
+    authors = " and ".join(paper.authors) if len(paper.authors) == 2 else authors
+    words = plain(f"{authors}: {paper.title}" + f", {paper.venue}" * bool(paper.venue) + f" ({paper.year})")
+    if re.fullmatch(r"[A-Za-z0-9./-]+", paper.arxiv):
+        words += f", [arXiv:{paper.arxiv}](https://arxiv.org/abs/{paper.arxiv})"
+    return words
+
+
+def _pictures(slot: str, drawn: EncodingPictures) -> None:
+    for remark in drawn.remarks:
+        st.caption(plain(remark))
+    if drawn.refusal:
+        st.info(f"Past the range: {plain(drawn.refusal)}", icon=":material/block:")
+    for number, figure in enumerate(drawn.figures):
+        pictures.show(figure, f"{slot}-picture-{number}")
+
+
+def _lines(name: str, given: dict[str, Any], encoding: Encoding) -> None:
+    """How to have the same elsewhere."""
+    shape = encoding.shape
+    words = [f"dim={shape.dim}, heads={shape.heads}, length={shape.length}"]
+    words += ["causal=False"] * (not shape.causal) + [f"axes={shape.axes}"] * (shape.axes > 1)
+    words += ["token_size=1.0"] * overrides(encoding, "embed")
+    words += [f"{key}={value!r}" for key, value in encodings.registry.checked(name, given).items()]
+    st.markdown("**In Python and on the command line**")
+    st.code(f"from ordinate import encodings\n\nencodings.create({name!r}, {', '.join(words)})", wrap_lines=True)
+    commands = [f"ordinate show {shlex.quote(name)}"]
+    task = _task(shape.axes)
+    if task:
+        written = encodings.registry.canonical(Choice(name, tuple(given.items())))
+        commands.append(f"ordinate compare {task} -e {shlex.quote(written)}")
+    st.code("\n".join(commands), language="bash", wrap_lines=True)
+
+
+@st.cache_data(show_spinner=False)
+def _task(axes: int) -> str | None:
+    """A task with such positions, about distances if there is one."""
+    found = [name for name in tasks.names() if tasks.create(name).axes == axes]
+    return min(found, key=lambda name: (tasks.registry.get(name).family != "distance", name), default=None)

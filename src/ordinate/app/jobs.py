@@ -1,0 +1,49 @@
+"""Starts comparisons in processes of their own, which outlive clicks, reloads, tabs and the app itself."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from ordinate.core.errors import InputError
+from ordinate.store import Store
+from ordinate.studies import shelf
+from ordinate.studies.compare import Job
+from ordinate.studies.driver import driver, record
+from ordinate.studies.shelf import Kept
+
+_children: list["subprocess.Popen[bytes]"] = []  # to be waited for: a finished child stays a zombie until it is
+
+
+def start(job: Job) -> None:
+    """Carry out a comparison as the command line does, which is what is started here."""
+    job.store.check_writable()
+    if driver(job.folder) is not None:
+        raise InputError("this comparison is under way already: its progress stands below")
+    shelf.keep(job.store, job.study, job.command)
+    _launch(job.folder, job.command)
+
+
+def resume(store: Store, kept: Kept) -> None:
+    """Go on with one that was stopped."""
+    store.check_writable()
+    if driver(kept.folder) is None:
+        _launch(kept.folder, kept.command)
+
+
+def _launch(folder: Path, command: str) -> None:
+    _children[:] = [child for child in _children if child.poll() is None]
+    words = [sys.executable, "-m", "ordinate", *shlex.split(command)[1:], "--yes"]
+    with open(folder / "log.txt", "ab") as log:
+        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    _children.append(child)
+    record(folder, child.pid)  # at once: loading takes it a few seconds
+
+
+def log(kept: Kept, lines: int = 200) -> str:
+    """The last lines of what a comparison said, if the app started it."""
+    try:
+        text = (kept.folder / "log.txt").read_bytes()[-50_000:].decode(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])

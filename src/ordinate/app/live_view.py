@@ -1,0 +1,129 @@
+"""A comparison while it runs: curves that grow, a table of its runs, and a way to stop it."""
+
+import pandas as pd
+import streamlit as st
+
+from ordinate.app import comparison_view, jobs, pictures
+from ordinate.app.watch import Look, Watched
+from ordinate.report.colours import styles
+from ordinate.report.curves import learning_curves
+from ordinate.store import Store
+from ordinate.studies.ahead import duration
+from ordinate.studies.comparison import Comparison
+from ordinate.studies.driver import driver, stop
+from ordinate.studies.gather import gather
+from ordinate.studies.shelf import Kept
+from ordinate.studies.state import State
+
+EVERY = 2.0  # seconds between looks
+HOW_TO_STOP = "Finishes the runs under way; pressed again, stops at once. What is done is kept."
+COLUMNS = ("task", "encoding", "seed", "rate", "state", "progress", "step", "validation", "seconds", "run")
+
+
+def show(store: Store, kept: Kept, key: str, *, beside: int = 2) -> None:
+    """Progress if it is under way; otherwise what came out, and a way to go on if it was stopped."""
+    if driver(kept.folder) is not None:
+        _live(store, kept, key)
+        return
+    comparison = gathered(store, kept)
+    unfinished = [run for run in comparison.runs if run["state"] not in ("finished", "diverged")]
+    if unfinished and store.folder.exists():
+        _unfinished(store, kept, len(unfinished), key)
+    comparison_view.show(comparison, key, beside=beside)
+
+
+def gathered(store: Store, kept: Kept) -> Comparison:
+    """All that is known of a study; read again when a run of it has changed."""
+    return _gathered(str(kept.folder), stamp(store), store, kept)
+
+
+@st.cache_data(max_entries=16, show_spinner="Reading the runs")
+def _gathered(folder: str, changed: float, _store: Store, _kept: Kept) -> Comparison:
+    return gather(State(_kept.study, _store), _kept.command)
+
+
+def stamp(store: Store) -> float:
+    """When anything in the store changed last: a run that is done makes a new file in its folder."""
+    try:
+        return max([store.folder.stat().st_mtime, *(f.stat().st_mtime for f in store.folder.iterdir() if f.is_dir())])
+    except (OSError, ValueError):
+        return 0.0
+
+
+def _unfinished(store: Store, kept: Kept, missing: int, key: str) -> None:
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**Not finished**: {missing} run{'s' * (missing != 1)} of this comparison are still to be done.")
+        if st.button("Go on", key=f"{key}-resume", icon=":material/play_arrow:", type="primary"):
+            jobs.resume(store, kept)
+            st.rerun()
+    said = jobs.log(kept)
+    if said:
+        with st.expander("What its process said"):
+            st.code(said, language=None)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _watched(folder: str, _store: Store, _kept: Kept) -> Watched:
+    return Watched(_kept.study, _store)
+
+
+@st.fragment(run_every=EVERY)
+def _live(store: Store, kept: Kept, key: str) -> None:
+    if driver(kept.folder) is None:  # it has ended: the whole page tells what came out
+        st.rerun()
+    look = _watched(str(kept.folder), store, kept).look()
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            done = look.count("done") + look.count("diverged")
+            st.markdown(f"**{look.stage}**: {done} of {len(look.runs)} runs done{_left(look)}")
+            if st.button(
+                "Stop",
+                key=f"{key}-stop",
+                icon=":material/stop:",
+                help="Finishes the runs under way; pressed again, stops at once. What is done is kept.",
+            ):
+                stop(kept.folder)
+                st.toast("Finishing the runs under way; press again to stop at once.")
+        st.progress(done / max(1, len(look.runs)))
+        _curves(kept, look, key)
+        _runs(look, key)
+
+
+def _left(look: Look) -> str:
+    """From the time that finished runs took."""
+    took = [run["seconds"] for run in look.runs if run["seconds"] is not None]
+    if not took:
+        return ""
+    under_way = [run for run in look.runs if run["state"] == "running"]
+    waiting = look.count("waiting") + sum(1 - run["step"] / max(1, run["of"]) for run in under_way)
+    return f", about {duration(sum(took) / len(took) * waiting / max(1, len(under_way)))} left"
+
+
+def _curves(kept: Kept, look: Look, key: str) -> None:
+    looks = styles(kept.study.encodings)
+    for task in kept.study.tasks:
+        curves = [curve for curve in look.curves if curve.task == task]
+        chart = learning_curves(task, curves, looks, order=kept.study.encodings, metric="score")
+        if chart is not None:
+            pictures.show(chart, f"{key}-live-{task}", download=False)
+    if kept.study.rates and not any(curve.steps for curve in look.curves):
+        st.caption("Learning rates are chosen on a pilot seed first; curves of reported seeds follow.")
+
+
+def _runs(look: Look, key: str) -> None:
+    order = {"running": 0, "failed": 1, "diverged": 2, "interrupted": 3, "waiting": 4, "done": 5}
+    rows = sorted(look.runs, key=lambda run: order.get(run["state"], 9))
+    table = pd.DataFrame(
+        rows, columns=["task", "encoding", "seed", "rate", "state", "step", "of", "validation", "seconds", "run"]
+    )
+    table["progress"] = 100 * table["step"] / table["of"].clip(lower=1)
+    st.dataframe(
+        table, hide_index=True, height=240, placeholder="", key=f"{key}-live-runs",
+        column_order=COLUMNS,
+        column_config={
+            "progress": st.column_config.ProgressColumn("progress", min_value=0, max_value=100, format="%.0f %%"),
+            "validation": st.column_config.NumberColumn(format="%.3f"),
+            "seconds": st.column_config.NumberColumn(format="%.0f"),
+            "rate": st.column_config.NumberColumn(format="%g"),
+        },
+    )  # fmt: skip

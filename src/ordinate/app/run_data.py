@@ -1,0 +1,162 @@
+"""One run as its folder tells it, and what cannot be read of it in sentences."""
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import streamlit as st
+
+from ordinate.app.watch import Reader
+from ordinate.core.errors import InputError
+from ordinate.report.run_figures import Points
+from ordinate.store import Run, Store
+from ordinate.store.files import read_json
+from ordinate.training.read import check
+
+_BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError)  # what a damaged file leads to
+_BEGAN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:started:|continued at step (\d+))")
+MOST_LOG = 100_000  # bytes from the end
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that a page says of a run."""
+
+    run: Run
+    state: str  # done, diverged, running, failed, interrupted, damaged
+    config: dict[str, Any]  # empty: damaged
+    result: dict[str, Any] | None  # none: not done, or damaged
+    points: Points
+    pace: float | None  # seconds that a step takes; none: not known
+    problems: tuple[str, ...]
+
+    @property
+    def step(self) -> int:
+        return max((points[-1][0] for points in self.points.values() if points), default=0)
+
+
+def read(run: Run) -> Facts:
+    """A run as it is now. Nothing that may be wrong with its files is an error here."""
+    problems: list[str] = []
+    state: str = run.state
+    config = _config(run, problems)
+    result = _result(run, problems) if state == "done" else None
+    points = _points(run, result, state, problems)
+    if result is not None:
+        state = "diverged" if result["status"] == "diverged" else "done"
+    elif state == "done" or not config:
+        state = "damaged"
+    step = max((line[-1][0] for line in points.values() if line), default=0)
+    if result is not None:
+        pace = result["timing"]["seconds"] / max(1, result["steps"])
+    else:
+        pace = _pace(run, step) if state == "running" else None
+    return Facts(run, state, config, result, points, pace, tuple(dict.fromkeys(problems)))
+
+
+def _config(run: Run, problems: list[str]) -> dict[str, Any]:
+    try:
+        config = run.config
+        if not (isinstance(config["task"], str) and isinstance(config["model"]["encoding"], str | list)):
+            raise TypeError("task or encoding")
+        return config
+    except _BROKEN as error:
+        problems.append(_sentence(run, "config.json", error))
+        return {}
+
+
+def _result(run: Run, problems: list[str]) -> dict[str, Any] | None:
+    try:
+        result = run.result
+        check(result)
+        if result["status"] not in ("finished", "diverged"):
+            raise ValueError(f"status is {result['status']!r}")
+        return result
+    except _BROKEN as error:
+        problems.append(_sentence(run, "result.json", error))
+        return None
+
+
+def _sentence(run: Run, name: str, error: Exception) -> str:
+    return str(error) if isinstance(error, InputError) else f"{run.folder / name} is damaged ({error!r}): move it away"
+
+
+def _points(run: Run, result: dict[str, Any] | None, state: str, problems: list[str]) -> Points:
+    """The journal; of a run that is under way only what is new. A store without journals has curves in its results."""
+    try:
+        if state == "running":
+            return _growing(run)
+        found = run.journal.path.stat()
+        return _whole(run.journal.path, found.st_mtime_ns, found.st_size)
+    except FileNotFoundError:
+        pass
+    except _BROKEN as error:
+        problems.append(_sentence(run, "metrics.jsonl", error))
+    return _sorted(result["records"]) if result is not None else {}
+
+
+def _sorted(records: list[dict[str, Any]]) -> Points:
+    points: dict[tuple[str, str], list[tuple[int, float | None]]] = {}
+    for record in records:
+        value = record["value"]
+        key = str(record["split"]), str(record["metric"])
+        points.setdefault(key, []).append((int(record["step"]), None if value is None else float(value)))
+    return points
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _whole(path: Path, changed: int, size: int) -> Points:
+    """The curves of a journal that grows no more."""
+    return _sorted(list(Run(path.parent).journal.read()))
+
+
+_reading = Lock()  # two tabs may look at the same run
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _reader(folder: Path) -> Reader:
+    return Reader()
+
+
+def _growing(run: Run) -> Points:
+    with _reading:
+        reader = _reader(run.folder)
+        reader.read(Store(run.folder.parent), run.id)
+        return {key: list(points) for key, points in reader.points.items()}
+
+
+def _pace(run: Run, step: int) -> float | None:
+    """From when the log says that the run began, or went on, to the last line of its journal."""
+    began = _BEGAN.findall(tail(run.folder / "log.txt"))
+    if not began:
+        return None
+    at, first = began[-1]
+    try:
+        seconds = run.journal.path.stat().st_mtime - time.mktime(time.strptime(at, "%Y-%m-%d %H:%M:%S"))
+    except (OSError, ValueError):
+        return None
+    done = step - int(first or 0)
+    return seconds / done if done > 0 and seconds > 0 else None
+
+
+def tail(path: Path, lines: int = 200) -> str:
+    """The last lines of a text; nothing if there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, path.stat().st_size - MOST_LOG))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def environment(run: Run) -> dict[str, Any]:
+    """Where a run was made; nothing if that is not kept."""
+    try:
+        found = read_json(run.folder / "env.json")
+        return {key: value for key, value in found.items() if key != "schema"}
+    except _BROKEN:
+        return {}

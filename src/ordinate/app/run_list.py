@@ -1,0 +1,122 @@
+"""The runs of a store as a table: filtered by what stands in the address, sorted by a click, chosen by their rows."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ordinate.core.errors import InputError
+from ordinate.store import Store
+from ordinate.store.overview import ROWS, encoding_name, overview
+from ordinate.store.table import Row, RowCache
+from ordinate.studies.plan import PILOT
+
+STATES = ("done", "diverged", "running", "failed", "interrupted", "damaged")
+# A column of the table: from which part of a row, how wide or in which form, and what its title does not say.
+_NUMBER = st.column_config.NumberColumn
+COLUMNS: dict[str, tuple[str, Any]] = {
+    "task": ("task", None),
+    "encoding": ("encoding", None),
+    "seed": ("seed", _NUMBER(format="%d", help="The pilot seed chooses learning rates and is never reported.")),
+    "pilot": ("pilot", None),
+    "learning rate": ("rate", _NUMBER(format="%g")),
+    "state": ("state", None),
+    "learnt at": ("learnt_at", _NUMBER(format="%d", help="The step from which the score in distribution stayed.")),
+    "steps": ("step", _NUMBER(format="%d")),
+    "in distribution": ("inside", _NUMBER(format="%.3f", help="Its score at the longest trained length.")),
+    "tested at": ("headline", None),
+    "score there": ("score", _NUMBER(format="%.3f", help="Empty for a run that did not learn the task.")),
+    "verdict": ("word", None),
+    "seconds": ("seconds", _NUMBER(format="%.0f")),
+    "started": ("started", None),
+    "run": ("run", None),
+}
+TABLE = "runs-table"
+
+
+def rows(store: Store, *, keep: bool) -> tuple[list[Row], dict[str, str]]:
+    """A row for each run, the newest first; and what is wrong with those that are damaged. `keep`: write rows down."""
+    known = _known(str(store.folder))
+    found, damaged = overview(store, known)
+    if keep:
+        known.keep()
+    found += [_damaged(store, run_id, sentence) for run_id, sentence in damaged.items()]
+    return [row | {"pilot": row.get("seed") == PILOT} for row in reversed(found)], damaged
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _known(folder: str) -> RowCache:
+    from pathlib import Path
+
+    return RowCache(Store(Path(folder)), ROWS)
+
+
+def _damaged(store: Store, run_id: str, sentence: str) -> Row:
+    """As much as its configuration still tells."""
+    row: Row = {"run": run_id, "task": "", "encoding": "", "state": "damaged", "error": sentence}
+    with suppress(InputError, KeyError, TypeError, ValueError, AttributeError, OSError):
+        config = store.run(run_id).config
+        row |= {"task": str(config["task"]), "encoding": encoding_name(config)}
+    return row
+
+
+def filtered(found: Sequence[Row]) -> list[Row]:
+    """What the widgets above the table leave."""
+    left, middle, right, last = st.columns([2, 2, 2, 1.6])
+    with left:
+        tasks = _several("Task", "task", found)
+    with middle:
+        encodings = _several("Encoding", "encoding", found)
+    with right:
+        states = _several("State", "state", found)
+    with last:
+        text = st.text_input(
+            "Find", key="find", bind="query-params", icon=":material/search:", placeholder="any word, or an id"
+        )
+    chosen = {"task": tasks, "encoding": encodings, "state": states}
+    words = (text or "").lower().split()
+    return [
+        row
+        for row in found
+        if all(not names or row[part] in names for part, names in chosen.items())
+        and all(any(word in str(value).lower() for value in row.values()) for word in words)
+    ]
+
+
+def _several(label: str, part: str, found: Sequence[Row]) -> list[str]:
+    order = STATES if part == "state" else ()
+    names = {str(row[part]) for row in found}
+    options = [name for name in order if name in names] or sorted(names)
+    return st.multiselect(label, options, key=part, bind="query-params", placeholder="all")
+
+
+def table(shown: Sequence[Row], chosen: Sequence[str], choose: Callable[[list[str]], None]) -> None:
+    """Draw the rows. `choose` is told the ids when the user ticks other rows than those in `chosen`."""
+    ids = [row["run"] for row in shown]
+    ticked = [index for index, run_id in enumerate(ids) if run_id in chosen]
+    # What is ticked follows from the address: rows come and go with filters and with new runs.
+    st.session_state[TABLE] = {"selection": {"rows": ticked, "columns": [], "cells": []}}
+    st.dataframe(
+        frame(shown), hide_index=True, key=TABLE, on_select=partial(_ticked, ids, list(chosen), choose),
+        selection_mode="multi-row", height=min(len(shown) + 1, 11) * 35 + 3, column_config=config(), placeholder="",
+    )  # fmt: skip
+
+
+def frame(shown: Sequence[Row]) -> pd.DataFrame:
+    """Rows under their titles."""
+    return pd.DataFrame({title: [row.get(part) for row in shown] for title, (part, _) in COLUMNS.items()})
+
+
+def config() -> dict[str, Any]:
+    """How columns are shown."""
+    return {title: form for title, (_, form) in COLUMNS.items() if form is not None}
+
+
+def _ticked(ids: list[str], before: list[str], choose: Callable[[list[str]], None]) -> None:
+    """Runs that are chosen but filtered away stay; new ones come last."""
+    now = [ids[index] for index in st.session_state[TABLE]["selection"]["rows"] if index < len(ids)]
+    stay = [run_id for run_id in before if run_id in now or run_id not in ids]
+    choose([*stay, *(run_id for run_id in now if run_id not in stay)])

@@ -1,0 +1,243 @@
+"""One run in full, or several side by side."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ordinate.app import attention_view, pictures
+from ordinate.app.pictures import plain
+from ordinate.app.run_data import Facts, environment, read, tail
+from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
+from ordinate.store import Run
+from ordinate.store.overview import describe, encoding_name
+from ordinate.studies.ahead import duration
+from ordinate.studies.plan import PILOT
+from ordinate.training import again
+
+EVERY = 2.0  # seconds between looks at a run that is under way
+
+
+def show(runs: Sequence[Run]) -> None:
+    """All that is known of these runs."""
+    found = [read(run) for run in runs]
+    if len(found) == 1:
+        _title(found[0])
+    else:
+        _beside(found)
+    against, smoothing = _ways()
+    if any(facts.state == "running" for facts in found):
+        st.fragment(_growing, run_every=EVERY)(runs, against, smoothing)
+    else:
+        _pictures(found, against, smoothing)
+    _attention(found)
+    if len(found) == 1:
+        _settings(found[0])
+        _take_home(found[0])
+
+
+def _title(facts: Facts) -> None:
+    """What it is, how it went, and what went wrong."""
+    st.subheader(plain(_name(facts)), anchor=False)
+    _troubles(facts)
+    result = facts.result
+    if result is None:
+        return
+    row = _row(facts)
+    told = [("State", facts.state), ("Steps", f"{result['steps']:,}"), ("Time", duration(result["timing"]["seconds"]))]
+    told += [("Learnt at step", "not learnt" if not result["learnt_at"] else f"{result['learnt_at']:,}")] * (
+        result["bar"] is not None
+    )
+    told += [("In distribution", _score(row["inside"]))]
+    told += [
+        (row["headline"].capitalize(), " ".join(p for p in (_score(row["score"]), row["word"]) if p != "-") or "-")
+    ]
+    told += [("Parameters", f"{result['parameters']:,}")]
+    with st.container(horizontal=True, gap="large"):
+        for label, value in told:
+            with st.container(width="content", gap=None):
+                st.caption(label)
+                st.markdown(f"**{plain(value)}**")
+
+
+def _name(facts: Facts) -> str:
+    if not facts.config:
+        return f"Run {facts.run.id}"
+    seed = facts.config.get("seed")
+    which = "pilot seed" if seed == PILOT else f"seed {seed}"
+    return f"{facts.config['task']} with {encoding_name(facts.config)}, {which}"
+
+
+def _troubles(facts: Facts) -> None:
+    for problem in facts.problems:
+        st.error(plain(problem))
+    step = f"step {facts.step:,}" if facts.step else "its first step"
+    if facts.state == "failed":
+        st.error(f"Failed at {step}: {plain(facts.run.error)}")
+        with st.expander("The error in full, and the log", expanded=True):
+            st.code(tail(facts.run.folder / "error.txt"), language=None)
+            st.code(tail(facts.run.folder / "log.txt"), language=None)
+    elif facts.state == "interrupted":
+        st.warning(f"Interrupted at {step}: start it again, and it goes on.")
+
+
+def _row(facts: Facts) -> dict[str, Any]:
+    """As the table of runs says it."""
+    row = {"run": facts.run.id, "state": facts.state, "step": facts.step}
+    return describe(facts.run) if facts.result is not None else row
+
+
+def _score(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _beside(found: Sequence[Facts]) -> None:
+    """What is alike and what is not."""
+    st.subheader(f"{len(found)} runs side by side", anchor=False)
+    labels = _labels(found)
+    for facts, label in zip(found, labels, strict=True):
+        for problem in facts.problems:
+            st.error(f"{plain(label)}: {plain(problem)}")
+        if facts.state == "failed":
+            st.error(f"{plain(label)} failed: {plain(facts.run.error)}")
+    settings = {label: again.flat(facts.config) for facts, label in zip(found, labels, strict=True) if facts.config}
+    keys = dict.fromkeys(key for one in settings.values() for key in one)
+    different = [key for key in keys if len({again.written(one.get(key)) for one in settings.values()}) > 1]
+    st.markdown("**Settings that differ**")
+    if different:
+        columns = {label: [again.written(one.get(key)) for key in different] for label, one in settings.items()}
+        st.dataframe(pd.DataFrame({"setting": different} | columns), hide_index=True, key="run-differences")
+    else:
+        st.caption("None.")
+
+
+def _labels(found: Sequence[Facts]) -> list[str]:
+    """A name for each run that no other of them has."""
+    tasks = {facts.config.get("task") for facts in found}
+    names = []
+    for facts in found:
+        name = encoding_name(facts.config) if facts.config else facts.run.id
+        seed = facts.config.get("seed")
+        parts = [str(facts.config.get("task", ""))] * (len(tasks) > 1)
+        names.append(" ".join([*parts, name, "pilot" if seed == PILOT else f"seed {seed}"]))
+    often = Counter(names)
+    return [f"{name} {facts.run.id[:6]}" if often[name] > 1 else name for facts, name in zip(found, names, strict=True)]
+
+
+def _ways() -> tuple[Against, float]:
+    """How curves are drawn."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        against = st.segmented_control(
+            "Curves by", ["step", "seconds"], default="step", required=True, key="by", bind="query-params"
+        )
+        smoothing = st.slider(
+            "Smoothing", 0.0, 0.95, 0.0, 0.05, key="smoothing", bind="query-params", width=260,
+            help="0: as it is. Otherwise each point counts so many times as much as the one after it.",
+        )  # fmt: skip
+    return "seconds" if against == "seconds" else "step", smoothing
+
+
+def _growing(runs: Sequence[Run], against: Against, smoothing: float) -> None:
+    found = [read(run) for run in runs]
+    for facts, label in zip(found, _labels(found), strict=True):
+        if facts.state == "running":
+            steps = int(facts.config.get("steps", 0))
+            left = f", at most {duration(facts.pace * max(0, steps - facts.step))} left" if facts.pace else ""
+            st.progress(min(1.0, facts.step / max(1, steps)), f"{plain(label)}: step {facts.step:,} of {steps:,}{left}")
+    _pictures(found, against, smoothing)
+
+
+def _pictures(found: Sequence[Facts], against: Against, smoothing: float) -> None:
+    """Learning curves, and scores by length of each task."""
+    drawn = _drawn(found)
+    charts = [chart for metric in ("accuracy", "loss") if (chart := learning(drawn, metric, against, smoothing))]
+    for task in dict.fromkeys(run.task for run in drawn):
+        chart = by_length([run for run in drawn if run.task == task])
+        charts += [chart] if chart is not None else []
+    if not charts:
+        st.caption("No curve yet: a run writes its first point with its first step.")
+    for start in range(0, len(charts), 2):
+        for column, chart in zip(st.columns(2), charts[start : start + 2], strict=False):
+            with column:
+                pictures.show(chart, f"run-{start}-{chart.name}")
+
+
+def _drawn(found: Sequence[Facts]) -> list[Drawn]:
+    known = [(facts, label) for facts, label in zip(found, _labels(found), strict=True) if facts.config]
+    looks = run_styles([encoding_name(facts.config) for facts, _ in known])
+    return [
+        Drawn(
+            label, style, str(facts.config["task"]), facts.points, facts.pace, facts.result,
+            (min(lengths), max(lengths)) if (lengths := facts.config.get("train_lengths")) else None,
+        )
+        for (facts, label), style in zip(known, looks, strict=True)
+    ]  # fmt: skip
+
+
+def _attention(found: Sequence[Facts]) -> None:
+    """Who looks at whom, by layer, head and example."""
+    kept = {
+        label: path
+        for facts, label in zip(found, _labels(found), strict=True)
+        if (path := facts.run.folder / "attention.safetensors").exists()
+    }
+    if not kept:
+        return
+    st.markdown("**Attention**")
+    with st.container(horizontal=True):
+        label = st.selectbox("Run", list(kept), key="attention", width=260) if len(kept) > 1 else next(iter(kept))
+        maps = attention_view.read(kept[label], kept[label].stat().st_mtime_ns)
+        if not maps:
+            st.info("The attention maps of this run cannot be read: train it again to draw them.")
+            return
+        layer = st.selectbox("Layer", range(1, len(maps) + 1), key="layer", width=110)
+        heads = maps[layer - 1]
+        head = st.selectbox("Head", ["all", *range(1, heads.shape[1] + 1)], key="head", width=110)
+        example = st.selectbox("Example", range(1, len(heads) + 1), key="example", width=120)
+    pictures.show(attention_view.picture(label, heads[example - 1], layer, head), "run-attention", heading=False)
+
+
+def _settings(facts: Facts) -> None:
+    """Every setting with what is usual, the environment, and the log."""
+    if not facts.config:
+        return
+    st.markdown("**Settings**")
+    usual, command = _asked(facts.run.id, facts.config)
+    settings = again.flat(facts.config)
+    table = pd.DataFrame({"setting": list(settings), "value": [again.written(value) for value in settings.values()]})
+    if usual is None:
+        st.caption("What is usual for this task is not known here: this program has no such task or encoding.")
+    else:
+        table["usual"] = [again.written(usual.get(key)) for key in settings]
+        table["differs"] = [settings[key] != usual.get(key) for key in settings]
+        table = table.sort_values("differs", ascending=False, kind="stable")
+        count = int(table["differs"].sum())
+        st.caption(f"{count or 'None'} of {len(table)} settings differ{'s' * (count == 1)} from what is usual.")
+    st.dataframe(table, hide_index=True, height=250, key="run-settings")
+    with st.expander("Where it was made, and its log"):
+        st.dataframe(
+            pd.DataFrame([(key, str(value)) for key, value in environment(facts.run).items()], columns=["", "value"]),
+            hide_index=True, key="run-environment",
+        )  # fmt: skip
+        st.code(tail(facts.run.folder / "log.txt"), language=None)
+    st.caption("The command that makes this run again:" if command else "No command of this program makes it again.")
+    if command:
+        st.code(command, language="shell", wrap_lines=True)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _asked(run_id: str, _config: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+    return again.usual(_config), again.command(_config)
+
+
+def _take_home(facts: Facts) -> None:
+    with st.container(horizontal=True):
+        for name, kind in (("result.json", "application/json"), ("metrics.jsonl", "application/x-ndjson")):
+            path = facts.run.folder / name
+            if path.exists():
+                st.download_button(
+                    name, path.read_bytes, f"{facts.run.id}-{name}", kind, key=f"run-{name}", on_click="ignore",
+                    icon=":material/download:",
+                )  # fmt: skip

@@ -1,0 +1,221 @@
+"""What an encoding does, as numbers: the vectors that it adds, how far it turns, its biases, its changes of scores."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ordinate import encodings
+from ordinate.core.encoding import Encoding
+from ordinate.core.errors import AxesError, CausalError
+from ordinate.core.place import Pair, Place
+from ordinate.core.seeds import generator
+
+DRAWS = 16  # random contents to average over
+VECTORS = 64  # random unit vectors, at least
+TEXT = "1234567+7654321=8888888 "  # again and again, for encodings that look at tokens
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The model around an encoding, and how far to look."""
+
+    head_dim: int = 32
+    heads: int = 4
+    length: int = 64  # trained
+    reach: int = 256  # positions that are drawn
+    both_ways: bool = False  # on text; on grids every token sees all others
+    grid: bool = False  # for encodings that read text and grids
+    seed: int = 0
+
+
+def make(name: str, parameters: dict[str, Any], setting: Setting) -> Encoding:
+    """An instance for text if the encoding reads text, otherwise for a grid or a volume; token embeddings have size 1,
+    so that what is added can be seen beside them."""
+    text, grid, volume = (1, not setting.both_ways), (2, False), (3, False)
+    order = (grid, text, volume) if setting.grid else (text, grid, volume)
+    refusals: list[AxesError] = []
+    for axes, causal in order:
+        shape: dict[str, Any] = dict(
+            dim=setting.head_dim * setting.heads, heads=setting.heads, length=setting.length, axes=axes
+        )
+        try:
+            return encodings.create(name, **shape, causal=causal, token_size=1.0, seed=setting.seed, **parameters)
+        except AxesError as error:
+            refusals.append(error)
+        except CausalError:
+            if axes == 1:
+                raise
+            return encodings.create(name, **shape, causal=True, token_size=1.0, seed=setting.seed, **parameters)
+    raise refusals[0]
+
+
+def shaken(encoding: Encoding, seed: int) -> None:
+    """Random values in place of trained ones."""
+    source = generator(seed, "pictures", "weights")
+    with torch.no_grad():
+        for weight in encoding.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=source) * 0.5)
+
+
+def overrides(encoding: Encoding, *hooks: str) -> bool:
+    """Whether an encoding has one of these hooks of its own."""
+    return any(getattr(type(encoding), hook) is not getattr(Encoding, hook) for hook in hooks)
+
+
+def along(encoding: Encoding, axis: int, count: int, step: int = 1) -> tuple[Pair, Tensor]:
+    """Tokens along one axis, on every `step`-th position up to the last of `count`; and where they stand."""
+    at = torch.arange((count - 1) % step, count, step)
+    positions = torch.zeros(1, len(at), encoding.shape.axes, dtype=torch.long)
+    positions[0, :, axis] = at
+    return _pair(encoding, Place(positions, first=0 if encoding.shape.axes == step == 1 else None)), at
+
+
+def on_grid(encoding: Encoding, side: int) -> Pair:
+    """All tokens of a square; on further axes they stand at 0."""
+    sides = (side, side, *[1] * (encoding.shape.axes - 2))
+    return _pair(encoding, Place(torch.cartesian_prod(*(torch.arange(size) for size in sides))[None]))
+
+
+def _pair(encoding: Encoding, place: Place) -> Pair:
+    """With all that an encoding may want to be told."""
+    index = torch.arange(place.length)[None]
+    digits = torch.tensor([int(c) if c.isdigit() else 10 + "+= ".index(c) for c in TEXT])
+    place = replace(place, segments=2 * index // place.length, tokens=digits[index % len(digits)])
+    relation = None
+    if "relation" in encoding.reads:
+        relation = (place.positions[:, :, None] - place.positions[:, None]).abs().sum(dim=-1)
+    return encoding.placed(Pair(place, place, encoding.shape.causal, relation=relation))
+
+
+@torch.no_grad()
+def added(encoding: Encoding, pair: Pair) -> Tensor:
+    """The vector that is added to each token: [n, d]."""
+    return encoding.embed(torch.zeros(1, pair.k.length, encoding.shape.dim), pair.k)[0]
+
+
+@torch.no_grad()
+def taken(encoding: Encoding, pair: Pair, giver: int) -> Tensor:
+    """How much of one token's embedding, which is all ones, arrives at each token: [n]."""
+    given = torch.zeros(1, pair.k.length, encoding.shape.dim)
+    given[0, giver] = 1.0
+    arrived: Tensor = (encoding.embed(given, pair.k) - given)[0].square().mean(dim=-1).sqrt()
+    return arrived
+
+
+def unit_vectors(width: int, seed: int) -> Tensor:
+    """Random directions: whole orthonormal bases, over which the mean of x·Mx is exactly that over all directions."""
+    source = generator(seed, "pictures", "unit vectors")
+    bases = torch.randn(-(-VECTORS // width), width, width, generator=source)
+    directions: Tensor = torch.linalg.qr(bases).Q.reshape(-1, width)
+    return directions
+
+
+@torch.no_grad()
+def equal_scores(encoding: Encoding, pair: Pair, looks: int, seed: int) -> Tensor:
+    """x·y for each unit vector x as the query of token `looks` and as the key of every token: [draws, h, k].
+
+    Keys that the query does not see are no numbers.
+    """
+    shape, found = encoding.shape, []
+    row = pair.rows(looks, looks + 1)
+    for number, vectors in enumerate(unit_vectors(shape.head_dim, seed).split(16)):
+        x = vectors[:, None, None].expand(-1, shape.heads, pair.k.length, -1).contiguous()
+        q, k, features = _rotated(encoding, pair, x, x, seed, number)
+        seen = row.k.length
+        score = encoding.match(
+            q[:, :, looks : looks + 1], k[:, :, :seen], row, None if features is None else features[:, :seen]
+        )
+        score = score[:, :, 0] * shape.head_dim**0.5
+        found.append(torch.nn.functional.pad(score, (0, pair.k.length - seen), value=torch.nan))
+    return torch.cat(found)
+
+
+@torch.no_grad()
+def turns(encoding: Encoding, axis: int, seed: int) -> Tensor | None:
+    """The angle by which each channel turns from one token to the next: [steps, h, e]. One step from position 0 tells
+    it exactly, unless content decides. None for what is no turning: a channel's part in scores is not linear."""
+    shape = encoding.shape
+    pair, _ = along(encoding, axis, DRAWS + 1 if encoding.feature_width else 2)
+    channels = torch.eye(shape.head_dim)[:, None, None].expand(-1, shape.heads, pair.k.length, -1).contiguous()
+    turned, double = (_rotated(encoding, pair, x, x, seed)[0] for x in (channels, 2 * channels))
+    if not torch.allclose(double, 2 * turned, rtol=1e-4, atol=1e-6):
+        return None
+    before, after = turned[:, :, :-1].double(), turned[:, :, 1:].double()
+    along_it = (before * after).sum(dim=-1, keepdim=True) / before.square().sum(dim=-1, keepdim=True)
+    size = before.norm(dim=-1)
+    angle = torch.atan2((after - before * along_it).norm(dim=-1), along_it[..., 0] * size)
+    return angle.permute(2, 1, 0).float()
+
+
+@torch.no_grad()
+def channel_scores(encoding: Encoding, axis: int, count: int, step: int) -> Tensor:
+    """What a channel that is 1 in query and key adds to their score, the key at position 0: [e, n], of the first head.
+    Where every channel turns by a fixed angle, these are cosines."""
+    shape = encoding.shape
+    positions = torch.zeros(1, -(-count // step), shape.axes, dtype=torch.long)
+    positions[0, :, axis] = torch.arange(0, count, step)
+    pair, width = _pair(encoding, Place(positions)), shape.head_dim
+    found = []
+    for channels in torch.eye(width).split(32):
+        x = channels[:, None, None].expand(-1, shape.heads, pair.k.length, -1).contiguous()
+        q, k, _ = _rotated(encoding, pair, x, x, 0)
+        found.append((q[:, 0] * k[:, 0, :1]).sum(dim=-1))
+    return torch.cat(found)
+
+
+@torch.no_grad()
+def biases(encoding: Encoding, pair: Pair) -> Tensor | None:
+    """[h or 1, q, k]."""
+    bias = encoding.bias(pair)
+    return None if bias is None else bias[0]
+
+
+@torch.no_grad()
+def changes(encoding: Encoding, pair: Pair, looks: int, seed: int) -> Tensor:
+    """How the scores of token `looks` with all that it sees change, for random contents: [draws, h, k]."""
+    q, k = _contents(encoding, pair, seed)
+    plain = (q[:, :, looks, None] * k).sum(dim=-1) * encoding.shape.head_dim**-0.5
+    changed: Tensor = _scores(encoding, pair, q, k, seed, looks)[:, :, 0] - plain
+    return changed
+
+
+@torch.no_grad()
+def shares(encoding: Encoding, pair: Pair, seed: int) -> Tensor:
+    """Attention weights over what even attention would give, the mean over random contents: [h, q, k]."""
+    q, k = _contents(encoding, pair, seed)
+    scores, bias = _scores(encoding, pair, q, k, seed), encoding.bias(pair)
+    scores = scores if bias is None else scores + bias
+    visible = torch.ones(1, 1, *scores.shape[2:], dtype=torch.bool) if pair.visible is None else pair.visible
+    weights = scores.masked_fill(~visible, -torch.inf).softmax(dim=-1).mean(dim=0)
+    even = weights * visible.sum(dim=-1, keepdim=True)[0]
+    return even.masked_fill(~visible[0], torch.nan)
+
+
+def _contents(encoding: Encoding, pair: Pair, seed: int) -> tuple[Tensor, Tensor]:
+    shape = (DRAWS, encoding.shape.heads, pair.k.length, encoding.shape.head_dim)
+    q, k = torch.randn(2, *shape, generator=generator(seed, "pictures", "contents"))
+    return q, k
+
+
+def _scores(encoding: Encoding, pair: Pair, q: Tensor, k: Tensor, seed: int, looks: int | None = None) -> Tensor:
+    """Scores of all tokens with all, or of one with all that it sees, without biases."""
+    q, k, features = _rotated(encoding, pair, q, k, seed)
+    if looks is not None:
+        pair, q = pair.rows(looks, looks + 1), q[:, :, looks : looks + 1]
+    scores = encoding.match(q, k, pair, features)
+    return encoding.score(scores, q, k, pair, features)
+
+
+def _rotated(
+    encoding: Encoding, pair: Pair, q: Tensor, k: Tensor, seed: int, number: int = 0
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Queries and keys as the encoding turns them; where it reads tokens' contents, these are random."""
+    features = None
+    if encoding.feature_width:
+        source = generator(seed, "pictures", "inputs", number)
+        x = torch.randn(len(q), pair.k.length, encoding.shape.dim, generator=source)
+        features = encoding.features(x, pair.k, None)
+    state = encoding.prepare(pair.k)
+    return encoding.rotate(q, state, "q", features), encoding.rotate(k, state, "k", features), features

@@ -1,0 +1,154 @@
+"""A folder from a packed store, without trust in whoever made the file."""
+
+import json
+import os
+import shutil
+import stat
+import struct
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from ordinate.core.errors import InputError
+from ordinate.store.pack import BLOCK, MANIFEST, SCHEMA, Packed, fault
+
+MOST_FILES = 200_000
+MOST_BYTES = 50 * 2**30
+LARGEST_MANIFEST = 64 * 2**20
+# What reading a damaged zip file can end in.
+BROKEN = (BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, IndexError, OverflowError)
+
+
+def unpack(file: str | Path, folder: str | Path) -> None:
+    """Make a folder of what `pack` wrote. It appears whole and checked, or not at all; nothing is written elsewhere."""
+    file, folder = Path(file), Path(folder)
+    if os.path.lexists(folder):
+        raise InputError(f"{folder} exists already: unpack into a new folder")
+    with _opened(file) as archive:
+        files = _checked(archive, file)
+        try:
+            with _beside(folder) as temporary:
+                now = time.time_ns()
+                for age, packed in enumerate(reversed(files), start=1):
+                    _extract(archive, file, packed, temporary / packed.name)
+                    written = now - age * 1_000_000
+                    os.utime(temporary / packed.name, ns=(written, written))
+                os.sync()  # a power cut must not leave a whole folder of empty files
+                os.rename(temporary, folder)
+        except OSError as error:
+            told = "it exists already" if os.path.lexists(folder) else error.strerror
+            raise InputError(f"{file} cannot be unpacked into {folder}: {told}") from error
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[ZipFile]:
+    try:
+        archive = ZipFile(file)
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
+    except BROKEN as error:
+        raise InputError(f"{file} is not a zip file, or is damaged: ask for it again") from error
+    with archive:
+        yield archive
+
+
+@contextmanager
+def _beside(folder: Path) -> Iterator[Path]:
+    """A new folder, in one that nobody else can look into and that goes away in the end."""
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        (temporary / "new").mkdir()
+        yield temporary / "new"
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _checked(archive: ZipFile, file: Path) -> list[Packed]:
+    """The manifest's files, after all has been looked at that can be without unpacking them."""
+    entries = archive.infolist()
+    if len(entries) > MOST_FILES:
+        raise InputError(f"{file} is refused: it holds {len(entries):,} files, and {MOST_FILES:,} are the most")
+    names: set[str] = set()
+    for entry in entries:
+        if problem := fault(entry.orig_filename) or _odd(entry):
+            raise InputError(f"{file} is refused: its entry {entry.orig_filename!r} {problem}")
+        if entry.filename in names:
+            raise InputError(f"{file} is refused: it holds {entry.filename!r} twice")
+        names.add(entry.filename)
+    files = _manifest(archive, file, names)
+    listed = {packed.name for packed in files}
+    if len(listed) < len(files):
+        raise InputError(f"{file} is refused: its manifest names a file twice")
+    if extra := sorted(names - listed - {MANIFEST}):
+        raise InputError(f"{file} is refused: its manifest does not name {extra[0]!r}")
+    if missing := sorted(listed - names):
+        raise InputError(f"{file} is refused: it lacks {missing[0]!r}, which its manifest names")
+    if (total := sum(packed.size for packed in files)) > MOST_BYTES:
+        raise InputError(f"{file} is refused: it would unpack to {total:,} bytes, and {MOST_BYTES:,} are the most")
+    return files
+
+
+def _odd(entry: ZipInfo) -> str:
+    """What makes an entry something else than a plain file; empty if nothing does."""
+    if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+        return "is a link or another special file"
+    if entry.flag_bits & 1:
+        return "is encrypted"
+    if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        return "is compressed in an unusual way"
+    return ""
+
+
+def _manifest(archive: ZipFile, file: Path, names: set[str]) -> list[Packed]:
+    if MANIFEST not in names:
+        raise InputError(f"{file} is not a packed store: it has no {MANIFEST}")
+    text = b"".join(_blocks(archive, file, Packed(MANIFEST, LARGEST_MANIFEST, "")))
+    try:
+        content = json.loads(text)
+        schema, files = int(content["schema"]), content["files"]
+        found = [_listed(*line) for line in files] if schema <= SCHEMA else []
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{file} is refused: its {MANIFEST} is damaged") from error
+    if schema > SCHEMA:
+        raise InputError(f"{file} was packed by a newer ordinate (schema {schema}, this one reads {SCHEMA}): update")
+    return found
+
+
+def _listed(name: Any, size: Any, digest: Any) -> Packed:
+    if not (isinstance(name, str) and type(size) is int and size >= 0 and isinstance(digest, str)):
+        raise TypeError(f"{name!r}, {size!r}, {digest!r} in {MANIFEST}")
+    return Packed(name, size, digest)
+
+
+def _extract(archive: ZipFile, file: Path, packed: Packed, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digest, size = sha256(), 0
+    with open(path, "xb") as target:
+        for block in _blocks(archive, file, packed):
+            digest.update(block)
+            size += target.write(block)
+    if size < packed.size:
+        raise InputError(f"{file} is refused: {packed.name!r} is shorter than its manifest says")
+    if digest.hexdigest() != packed.sha256:
+        raise InputError(f"{file} is refused: {packed.name!r} has another hash than its manifest says")
+
+
+def _blocks(archive: ZipFile, file: Path, packed: Packed) -> Iterator[bytes]:
+    """The bytes of an entry, counted as they come: what an archive says of its own sizes may be a lie."""
+    size = 0
+    try:
+        with archive.open(packed.name) as source:
+            while size <= packed.size and (block := source.read(BLOCK)):
+                size += len(block)
+                if size <= packed.size:
+                    yield block
+    except (OSError, *BROKEN) as error:
+        raise InputError(f"{file} is damaged: {packed.name!r} cannot be read from it") from error
+    if size > packed.size:
+        raise InputError(f"{file} is refused: {packed.name!r} is longer than it may be ({packed.size:,} bytes)")

@@ -1,0 +1,58 @@
+"""What a comparison will take, told before it starts."""
+
+from dataclasses import dataclass
+
+from ordinate.statistics.pairs import seeds_needed
+from ordinate.studies.compare import Job
+from ordinate.studies.cost import cost, estimates
+from ordinate.studies.plan import MANY
+from ordinate.studies.stages import next_stage
+from ordinate.studies.state import State
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """How much there is to do."""
+
+    lines: tuple[str, ...]  # in words
+    missing: int  # runs
+    each: float  # seconds that one run takes
+
+
+def look_ahead(job: Job) -> Ahead:
+    """Time one step of each encoding, and count what the store has already."""
+    study = job.study
+    lines = [f"{', '.join(study.tasks)}: {', '.join(study.encodings)}"]
+    if study.gave_up:
+        lines.append(f"to be done in time: {', '.join(study.gave_up)}")
+    needed = seeds_needed(study.pairs)
+    if study.seeds != "auto" and study.seeds < needed:
+        few, pairs = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((study.seeds, "seed"), (study.pairs, "pair")))
+        lines.append(f"{few} can claim nothing about {pairs}: --seeds {needed} can")
+    size = missing = study.size
+    if study.size <= 20 * MANY:  # beyond, looking alone takes minutes
+        state = State(study, job.store)
+        stage = next_stage(state)
+        size += len(state.pilots()) - len(study.bases) * len(study.rates)  # grids that have grown
+        missing = size - (len(stage.runs) - len(stage.missing)) if stage.missing else 0
+        if not missing:
+            return Ahead((*lines, f"{len(stage.runs)} runs, all done"), 0, 0.0)
+    workers = max(1, job.executor.workers_wanted)
+    whole, share = cost(study, estimates(study), workers), missing / size
+    bound = "up to " if study.seeds == "auto" else "at least " if study.rates else ""
+    time = f"up to about {duration(whole.seconds * share)} with {workers} worker{'s' * (workers != 1)}"
+    disk = f"{max(1, round(whole.bytes * share / 1e6)):,} MB in {job.store.folder}"
+    counted = f"{bound}{size:,} runs, {size - missing:,} done"
+    lines.append(f"{counted}; {time}, less where a task is learnt early; {disk}")
+    return Ahead(tuple(lines), missing, whole.seconds * workers / study.size)
+
+
+def duration(seconds: float) -> str:
+    """As people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:,.0f} days"

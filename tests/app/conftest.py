@@ -1,0 +1,61 @@
+"""Pages drawn without a browser, over a store that nothing was trained for by the test itself."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ordinate.app.stores import STORE
+from ordinate.store import Store
+from ordinate.studies.compare import compare
+from ordinate.training import baselines
+
+TINY = dict(
+    dim=16, heads=2, layers=1, steps=20, batch=8, train_lengths=[4, 8], ood_lengths=[12], evaluation_sequences=40
+)
+TASK = "k_back(k=1,vocabulary=4)"
+
+Draw = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished comparison of two encodings, two seeds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(baselines, "SEQUENCES", 1000)
+        folder = tmp_path_factory.mktemp("trained")
+        compare(TASK, "rope,alibi", seeds=2, store=folder, workers=0, lr=0.01, **TINY)
+    return folder
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The user's store: empty."""
+    monkeypatch.setenv(STORE, str(tmp_path / "runs"))
+    return Store(tmp_path / "runs")
+
+
+@pytest.fixture
+def filled(own: Store, trained: Path) -> Store:
+    """The user's store, with a finished comparison."""
+    shutil.copytree(trained, own.folder)
+    return own
+
+
+def draw(page: str, **view: str | list[str]) -> AppTest:
+    """A page as main.py draws it, at an address that says `view`."""
+    script = f"""
+import streamlit as st
+from ordinate.app.pages import {page}
+from ordinate.core.errors import InputError
+try:
+    {page}.page()
+except InputError as error:
+    st.error(str(error))
+"""
+    at = AppTest.from_string(script, default_timeout=120)
+    for key, value in view.items():
+        at.query_params[key] = value
+    return at.run()

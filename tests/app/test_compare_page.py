@@ -1,0 +1,191 @@
+"""The page that starts comparisons: what it offers, what it refuses, and how it follows one that runs."""
+
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from ordinate import tasks
+from ordinate.app import jobs
+from ordinate.app.watch import Reader, Watched
+from ordinate.store import Store
+from ordinate.studies import shelf
+from ordinate.studies.compare import prepare
+from ordinate.studies.driver import driver, record, stop
+
+from .conftest import TASK, TINY, draw
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The comparisons that were started, none of them in fact."""
+    found: list[Any] = []
+    monkeypatch.setattr(jobs, "start", found.append)
+    return found
+
+
+@pytest.mark.parametrize("name", tasks.names())
+def test_every_task_has_its_page(name: str, own: Store) -> None:
+    at = draw("compare", task=name)
+    assert not at.exception and not at.error
+    assert at.selectbox(key="task").value == name
+    facts = tasks.describe(name)
+    assert facts["example"] in [block.value for block in at.code]
+    assert any(block.value.startswith(f"ordinate compare {name} ") for block in at.code)
+
+
+def test_the_form_becomes_the_command(own: Store, started: list[Any]) -> None:
+    at = draw("compare", task="k_back")
+    at.multiselect(key="encodings-k_back").set_value(["rope", "t5"])
+    at.selectbox(key="dim").set_value(32)
+    at.selectbox(key="coverage").set_value("offset")
+    at.toggle(key="tuned").set_value(False)
+    at.run()
+    at.text_input(key="lr").set_value("0.01")
+    at.number_input(key="seeds").set_value(2)
+    at.run()
+    assert not at.exception and not at.error
+    at.button(key="start").click().run()
+    (job,) = started
+    folder = str(own.folder)
+    expected = f"ordinate compare k_back --encodings rope,t5 --seeds 2 --store {folder} dim=32 coverage=offset lr=0.01"
+    assert job.command == expected
+    assert expected in [block.value for block in at.code]
+
+
+def test_the_quick_look_in_one_click(own: Store, started: list[Any]) -> None:
+    at = draw("compare", task="k_back")
+    at.multiselect(key="encodings-k_back").set_value(["rope", "alibi", "learned", "sinusoidal"])
+    next(button for button in at.button if "quick look" in button.label).click().run()
+    at.button(key="start").click().run()
+    (job,) = started
+    config = job.study.bases[0][2]
+    assert (config.steps, config.budget, config.batch, config.lr) == (300, "fixed", 64, 0.003)
+    assert (config.model.dim, config.model.heads, config.model.layers, config.model.dropout) == (128, 4, 2, 0.1)
+    assert job.study.rates == ()
+
+
+@pytest.mark.parametrize(
+    ("encodings", "sentence"),
+    [
+        (["rope"], "one encoding alone"),
+        (["rope", "ropee"], "unknown encoding"),
+        (["rope", "t5(buckets=-1)"], "buckets"),
+        ([], "no encoding was named"),
+        (["rope", "<b>*x*</b>"], "cannot read"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_cannot_be_started(own: Store, encodings: list[str], sentence: str) -> None:
+    at = draw("compare", task="k_back")
+    at.multiselect(key="encodings-k_back").set_value(encodings)
+    at.run()
+    assert not at.exception
+    assert len(at.error) == 1 and sentence in at.error[0].value.replace("\\", "")
+    assert not [button for button in at.button if button.key == "start"]
+
+
+def test_rates_that_are_no_numbers_are_a_sentence(own: Store) -> None:
+    at = draw("compare", task="k_back")
+    at.text_input(key="rates").set_value("fast")
+    at.run()
+    assert not at.exception
+    assert "Learning rates are numbers" in at.error[0].value
+
+
+def test_a_finished_comparison_is_shown_and_not_started_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = prepare(TASK, "rope,alibi", seeds=2, store=filled.folder, settings=TINY | {"lr": 0.01})
+    from ordinate.app.pages import compare
+
+    monkeypatch.setattr(compare, "_prepared", lambda asked: job)
+    at = draw("compare", task="k_back")
+    assert not at.exception
+    assert at.button(key="start").disabled
+    assert any("all done" in line.value for line in at.caption)
+    assert at.success
+
+
+def test_one_that_runs_is_followed_and_can_be_stopped(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that stands for the driver; the page asks it to stop as Ctrl-C would."""
+    kept = shelf.find(filled)
+    last = filled.runs()[-1].folder
+    (last / "result.json").unlink()
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    record(kept.folder, sleeper.pid)
+    try:
+        at = draw("comparisons")
+        assert not at.exception
+        assert any("3 of 4 runs done" in text.value for text in at.markdown)
+        states = next(frame.value for frame in at.dataframe if "state" in frame.value)["state"]
+        assert sorted(states) == ["done", "done", "done", "interrupted"]
+        next(button for button in at.button if button.key.endswith("-stop")).click().run()
+        assert sleeper.wait(timeout=30) == -signal.SIGINT
+        assert driver(kept.folder) is None
+        at.run()
+        assert at.success and any(button.key.endswith("-resume") for button in at.button)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def test_a_driver_that_died_or_was_somebody_else_is_none(filled: Store) -> None:
+    folder = shelf.find(filled).folder
+    assert driver(folder) is None and not stop(folder)
+    record(folder, os.getpid())
+    assert driver(folder) == os.getpid()
+    (folder / "driver").write_text('{"host": "elsewhere", "pid": 1, "started": "1"}')
+    assert driver(folder) is None
+    (folder / "driver").write_text("not JSON")
+    assert driver(folder) is None
+
+
+def test_what_it_starts_is_the_command(own: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    words: list[str] = []
+
+    class Child:
+        pid = os.getpid()
+
+        def __init__(self, given: list[str], **more: Any) -> None:
+            words.extend(given)
+            assert more["start_new_session"]
+
+        def poll(self) -> None:
+            return None
+
+    monkeypatch.setattr(jobs.subprocess, "Popen", Child)
+    job = prepare(TASK, "rope,alibi", seeds=2, store=own.folder, settings=TINY | {"lr": 0.01})
+    jobs.start(job)
+    assert words[:4] == [sys.executable, "-m", "ordinate", "compare"]
+    assert words[-1] == "--yes" and TASK in words
+    assert shelf.find(own).study == job.study
+    assert driver(job.folder) == os.getpid()
+    assert jobs.log(shelf.find(own)) == ""
+
+
+def test_a_journal_is_read_once_and_again_when_it_began_anew(filled: Store) -> None:
+    run = filled.runs()[0]
+    reader = Reader()
+    reader.read(filled, run.id)
+    before, size = reader.step, reader.at
+    assert before == 20 and size == run.journal.path.stat().st_size
+    with open(run.journal.path, "ab") as file:
+        file.write(b'{"step": 21, "split": "valid", "metric": "accuracy", "value": 0.5}\n{"step": 22, "sp')
+    reader.read(filled, run.id)
+    assert reader.step == 21  # the torn line waits
+    run.journal.path.write_bytes(b'{"step": 1, "split": "valid", "metric": "accuracy", "value": 0.1}\n')
+    reader.read(filled, run.id)
+    assert reader.step == 1
+
+
+def test_a_look_has_the_curves_of_finished_and_of_running_runs(filled: Store) -> None:
+    kept = shelf.find(filled)
+    whole = Watched(kept.study, filled).look()
+    assert whole.count("done") == 4 and {curve.encoding for curve in whole.curves} == {"rope", "alibi"}
+    for run in filled.runs():
+        (run.folder / "result.json").unlink()
+    again = Watched(kept.study, filled).look()
+    assert again.count("interrupted") == 4
+    assert [curve.steps for curve in again.curves] == [curve.steps for curve in whole.curves]
+    assert [curve.values for curve in again.curves] == [curve.values for curve in whole.curves]

@@ -1,0 +1,145 @@
+"""The app in a browser: start a comparison, watch it, leave and come back, stop, go on, and take the report home."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from ordinate import encodings
+
+SLOW = 120_000  # milliseconds that a busy machine may take
+TINY = "dim=16&layers=1&tuned=false&seeds=2&encodings-k_back=rope&encodings-k_back=none&task=k_back"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("app") / "runs"
+
+
+@pytest.fixture(scope="module")
+def address(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of its own, as `ordinate app` starts it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    cache = tmp_path_factory.mktemp("cache")
+    more = {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(cache)}
+    command = [sys.executable, "-m", "ordinate", "app", "--no-browser", "--port", str(port), "--store", str(store)]
+    server = subprocess.Popen(command, env=os.environ | more, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).close()
+                break
+            except OSError:
+                assert server.poll() is None, server.stdout and server.stdout.read()
+                time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+class Tab:
+    """A page with all that it asked for and complained about."""
+
+    def __init__(self, browser: Browser, address: str, width: int = 1400) -> None:
+        self.page: Page = browser.new_page(viewport={"width": width, "height": 1400})
+        self.complaints: list[str] = []
+        here = (address, address.replace("http", "ws", 1), "data:", "blob:")
+        self.page.on("request", lambda r: None if r.url.startswith(here) else self.complaints.append(r.url))
+        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+
+@pytest.fixture
+def tab(browser: Browser, address: str) -> Iterator[Tab]:
+    opened = Tab(browser, address)
+    yield opened
+    opened.page.close()
+    assert opened.complaints == []
+
+
+def ready(page: Page) -> None:
+    """Everything is drawn: the script that draws it has come to its end."""
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached(timeout=SLOW)
+
+
+def test_it_opens_on_a_full_page(tab: Tab, address: str) -> None:
+    tab.page.goto(address)
+    expect(tab.page.get_by_role("heading", name="Which positional encoding?")).to_be_visible(timeout=SLOW)
+    expect(tab.page.get_by_text("Use rope: it holds to")).to_be_visible(timeout=SLOW)  # the example's verdict
+    expect(tab.page.locator(".js-plotly-plot").first).to_be_visible(timeout=SLOW)
+
+
+def test_a_comparison_from_start_to_report(browser: Browser, tab: Tab, address: str, tmp_path: Path) -> None:
+    page = tab.page
+    page.goto(f"{address}/?{TINY}&steps=5000&budget=fixed")  # long enough to be met while it runs
+    page.get_by_role("button", name="Start").click(timeout=SLOW)
+    expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("learning curves")).to_be_visible(timeout=SLOW)  # a first point: validation has begun
+    points = "document.querySelector('.js-plotly-plot')?.data?.[0]?.x?.length ?? 0"
+    before = page.evaluate(points)
+    page.wait_for_function(f"() => ({points}) > {before}", timeout=SLOW)  # and it grows
+    page.reload()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)  # it went on meanwhile
+    other = Tab(browser, address)
+    other.page.goto(f"{address}/comparisons")
+    expect(other.page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)  # a second tab sees the same
+    other.page.close()
+    assert other.complaints == []
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_timeout(1000)
+    if page.get_by_role("button", name="Stop").is_visible():  # once more: at once
+        page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Go on")).to_be_visible(timeout=SLOW)
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_timeout(500)
+    if page.get_by_role("button", name="Stop").is_visible():
+        page.get_by_role("button", name="Stop").click()
+
+    page.goto(f"{address}/?{TINY}&steps=60&budget=fixed")  # one that ends
+    page.get_by_role("button", name="Start").click(timeout=SLOW)
+    expect(page.get_by_text("Take it home")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("L1 H1")).to_be_visible(timeout=SLOW)  # attention, all heads
+    with page.expect_download(timeout=SLOW) as caught:
+        page.get_by_role("button", name="Report (one HTML file)").click()
+    caught.value.save_as(tmp_path / "report.html")
+    assert "ordinate compare k_back" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("name", encodings.names())
+def test_every_encoding_can_be_opened(browser: Browser, address: str, shared: Tab, name: str) -> None:
+    shared.page.goto(f"{address}/encodings?encoding={name}")
+    expect(shared.page.get_by_role("heading", name=name, exact=True).first).to_be_visible(timeout=SLOW)
+    ready(shared.page)
+    assert shared.page.locator("[data-testid=stException]").count() == 0
+    assert shared.complaints == []
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser, address: str) -> Iterator[Tab]:
+    opened = Tab(browser, address)
+    yield opened
+    opened.page.close()
+
+
+@pytest.mark.parametrize("page", ["", "comparisons", "runs", "results", "encodings"])
+@pytest.mark.parametrize("width", [500, 1400])
+def test_no_page_is_wider_than_its_window(browser: Browser, address: str, page: str, width: int) -> None:
+    tab = Tab(browser, address, width)
+    tab.page.goto(f"{address}/{page}")
+    expect(tab.page.locator("h1").first).to_be_visible(timeout=SLOW)
+    ready(tab.page)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    tab.page.close()
+    assert tab.complaints == []

@@ -1,0 +1,157 @@
+"""The comparisons that come with the program."""
+
+import importlib.util
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from ordinate import InputError, report
+from ordinate.report.attention import attention
+from ordinate.report.sentences import verdicts
+from ordinate.store import Store, examples
+from ordinate.store.examples import ARCHIVE, open_examples
+from ordinate.store.overview import ROWS, overview
+from ordinate.store.table import RowCache
+from ordinate.studies import shelf
+from ordinate.studies.comparison import Comparison
+from ordinate.studies.gather import gather
+from ordinate.studies.state import State
+
+ROOT = Path(__file__).parents[2]
+
+
+def script() -> ModuleType:
+    """The script that packs them, loaded without being run."""
+    found = importlib.util.spec_from_file_location("docs_examples", ROOT / "docs" / "examples.py")
+    assert found and found.loader
+    module = importlib.util.module_from_spec(found)
+    sys.modules[found.name] = module  # where its dataclasses look for their annotations
+    found.loader.exec_module(module)
+    return module
+
+
+ASKED = script().COMPARISONS
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield open_examples()
+
+
+@pytest.fixture(scope="module", params=range(len(ASKED)), ids=[asked.task for asked in ASKED])
+def comparison(store: Store, request: pytest.FixtureRequest) -> Comparison:
+    kept = shelf.find(store, ASKED[request.param].study.id)
+    return gather(State(kept.study, store), kept.command)
+
+
+def test_they_are_small_and_tell_nothing_of_where_they_were_made() -> None:
+    assert ARCHIVE.stat().st_size < 3_000_000
+    with zipfile.ZipFile(ARCHIVE) as archive:
+        for name in archive.namelist():
+            text = archive.read(name).decode("utf-8", "ignore")
+            assert not re.search(r"/tmp|/home|/work|/root|--store", text), name
+            if not name.endswith(".safetensors"):  # three letters in a row mean nothing among numbers
+                assert not re.search(rf"\b{re.escape(socket.gethostname())}\b", text), name
+            assert Path(name).name not in ("model.safetensors", "metrics.jsonl", "claim", "checkpoint.pt")
+
+
+def test_they_are_what_the_commands_would_do_today(store: Store) -> None:
+    """Otherwise run those that changed, then docs/examples.py."""
+    assert shelf.names(store) == [asked.study.id for asked in ASKED]
+    assert shelf.find(store).study.tasks == ("k_back",), "the one asked for last"
+    for asked in ASKED:
+        assert shelf.find(store, asked.study.id).command == asked.command
+
+
+def test_every_one_can_be_shown(comparison: Comparison) -> None:
+    (task,) = comparison.analysis.tasks
+    assert not comparison.failures and {run["state"] for run in comparison.runs} == {"finished"}
+    assert not [alarm for alarm in task.alarms if alarm.kind in ("unfinished", "failed", "damaged")]
+    assert verdicts(comparison.analysis) and all(sentence.endswith(".") for sentence in verdicts(comparison.analysis))
+    drawn = {curve.encoding: len(curve.steps) for curve in comparison.curves}
+    assert set(drawn) == set(task.encodings) and 2 < max(drawn.values()) <= 60
+    maps = {
+        profile.encoding: heat for profile, heat in zip(comparison.profiles, attention(comparison, task), strict=True)
+    }
+    assert set(maps) == set(task.encodings)
+    for heat in maps.values():
+        assert len(heat.panels) == 8 and all(panel.values.sum() > 1 for panel in heat.panels)
+    page = report.render(comparison, "md").replace("\\", "")
+    assert all(sentence in page for sentence in verdicts(comparison.analysis))
+
+
+def test_the_command_line_reports_them(store: Store, tmp_path: Path) -> None:
+    page = tmp_path / "x.html"
+    words = ["-m", "ordinate", "report", ASKED[0].study.id, "--store", str(store.folder), "-o", str(page)]
+    subprocess.run([sys.executable, *words], check=True, capture_output=True)
+    assert f"attention with {ASKED[0].study.encodings[0]}" in page.read_text()
+
+
+def test_every_run_can_be_listed(store: Store) -> None:
+    rows, damaged = overview(store, RowCache(store, ROWS))
+    assert not damaged and {row["state"] for row in rows} == {"done"}
+    assert {row["task"] for row in rows} == {asked.task for asked in ASKED}
+    unpacked = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(store.folder.stat().st_mtime - 60))
+    assert all(row["started"] < unpacked for row in rows), "when they were run, not when they were unpacked"
+
+
+def test_nothing_is_added_to_them(store: Store) -> None:
+    with pytest.raises(InputError, match="are for reading: choose another store"):
+        store.check_writable()
+    assert store.remember("baselines", "a", lambda: {"floor": 1}) == {"floor": 1}
+    assert not (store.folder / "baselines").exists()
+
+
+def test_they_are_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Path] = []
+    real = examples.unpack
+
+    def counted(file: Path, folder: Path) -> None:
+        calls.append(folder)
+        real(file, folder)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "not yet there"))
+    monkeypatch.setattr(examples, "unpack", counted)
+    first, second = open_examples(), open_examples()
+    assert first.folder == second.folder == calls[0] and len(calls) == 1
+    assert first.folder.parent == tmp_path / "not yet there" / "ordinate"
+
+
+def test_without_a_cache_they_are_in_a_folder_of_this_process(tmp_path: Path) -> None:
+    """A process of its own, so that its end can be seen."""
+    (tmp_path / "file").touch()
+    code = "from ordinate.store.examples import open_examples as o; print(o().folder, o().folder, len(o().runs()))"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    first, second, runs = done.stdout.split()
+    assert first == second and Path(first).is_relative_to(tmp_path) and int(runs) > 100
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_two_processes_may_open_them_at_once(tmp_path: Path) -> None:
+    code = "from ordinate.store.examples import open_examples as o; print(o().folder, len(o().runs()))"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    both = [
+        subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    told = {process.communicate()[0] for process in both}
+    assert len(told) == 1 and [process.returncode for process in both] == [0, 0]
+    assert [str(path) for path in (tmp_path / "ordinate").iterdir()] == [told.pop().split()[0]]
+
+
+def test_a_program_without_them_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(examples, "ARCHIVE", tmp_path / "none.zip")
+    with pytest.raises(InputError, match=r"none\.zip cannot be read .*: install ordinate again"):
+        open_examples()
