@@ -1,30 +1,39 @@
 """The script that Streamlit runs, once for every visit and every click: it finds the page and draws it."""
 
+from importlib import import_module
 from pathlib import Path
 
 import streamlit as st
 
-from ordinate.app.pages import compare, comparisons, encodings, results, runs
+from ordinate.app.names import PAGES
+from ordinate.app.pictures import plain
 from ordinate.core.errors import InputError
 
-PAGES = {
-    "compare": (compare.page, "Compare", ":material/balance:"),
-    "comparisons": (comparisons.page, "Comparisons", ":material/bar_chart:"),
-    "runs": (runs.page, "Runs", ":material/table_rows:"),
-    "results": (results.page, "Your results", ":material/upload_file:"),
-    "encodings": (encodings.page, "Encodings", ":material/sort:"),
-}
+
+def _pages() -> dict[str, st.Page]:
+    """The pages by name, the first of them where the app opens."""
+    first = next(iter(PAGES))
+    return {
+        name: st.Page(
+            import_module(f"ordinate.app.pages.{name}").page,
+            title=title,
+            icon=icon,
+            url_path=name,
+            default=name == first,
+        )
+        for name, (title, icon) in PAGES.items()
+    }
+
 
 # An icon of its own: the symbols of Streamlit's menus would be asked for over the network, to stand in the tab.
 st.set_page_config(page_title="Ordinate", page_icon=Path(__file__).with_name("icon.png"), layout="wide")
-chosen = st.navigation(
-    [
-        st.Page(draw, title=title, icon=icon, url_path=name, default=name == "compare")
-        for name, (draw, title, icon) in PAGES.items()
-    ],
-    position="top",
-)
+pages = _pages()
+chosen = st.navigation(list(pages.values()), position="top")
+wanted = st.query_params.get("page")
+if wanted in pages and pages[wanted] is not chosen:
+    view = {key: st.query_params.get_all(key) for key in st.query_params if key != "page"}
+    st.switch_page(pages[wanted], query_params=view)
 try:
     chosen.run()
 except InputError as error:  # a mistake of the user's, as on the command line: one sentence
-    st.error(str(error).replace("[", r"\[").replace("`", r"\`"))
+    st.error(plain(str(error)))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -44,13 +45,12 @@ def rows(store: Store, *, keep: bool) -> tuple[list[Row], dict[str, str]]:
     if keep:
         known.keep()
     found += [_damaged(store, run_id, sentence) for run_id, sentence in damaged.items()]
-    return [row | {"pilot": row.get("seed") == PILOT} for row in reversed(found)], damaged
+    found.sort(key=lambda row: str(row.get("started", "")), reverse=True)
+    return [row | {"pilot": "yes" if row.get("seed") == PILOT else ""} for row in found], damaged
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _known(folder: str) -> RowCache:
-    from pathlib import Path
-
     return RowCache(Store(Path(folder)), ROWS)
 
 
@@ -82,8 +82,13 @@ def filtered(found: Sequence[Row]) -> list[Row]:
         row
         for row in found
         if all(not names or row[part] in names for part, names in chosen.items())
-        and all(any(word in str(value).lower() for value in row.values()) for word in words)
+        and all(word in _text(row) for word in words)
     ]
+
+
+def _text(row: Row) -> str:
+    """All that the table shows of a row, to look for words in."""
+    return " ".join(str(row.get(part, "")) for part in (*(part for part, _ in COLUMNS.values()), "error")).lower()
 
 
 def _several(label: str, part: str, found: Sequence[Row]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ordinate.app import attention_view, pictures
+from ordinate.app import attention_view, pictures, run_list
 from ordinate.app.pictures import plain
 from ordinate.app.run_data import Facts, environment, read, tail
 from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
@@ -85,8 +85,12 @@ def _troubles(facts: Facts) -> None:
 
 def _row(facts: Facts) -> dict[str, Any]:
     """As the table of runs says it."""
-    row = {"run": facts.run.id, "state": facts.state, "step": facts.step}
-    return describe(facts.run) if facts.result is not None else row
+    if facts.result is not None:
+        return describe(facts.run)
+    config = facts.config
+    row = {"run": facts.run.id, "state": facts.state, "step": facts.step, "task": config.get("task")}
+    encoding = encoding_name(config) if config else None
+    return row | {"encoding": encoding, "seed": config.get("seed"), "rate": config.get("lr")}
 
 
 def _score(value: float | None) -> str:
@@ -105,6 +109,9 @@ def _beside(found: Sequence[Facts]) -> None:
     settings = {label: again.flat(facts.config) for facts, label in zip(found, labels, strict=True) if facts.config}
     keys = dict.fromkeys(key for one in settings.values() for key in one)
     different = [key for key in keys if len({again.written(one.get(key)) for one in settings.values()}) > 1]
+    summary = run_list.frame([_row(facts) for facts in found])
+    summary.insert(0, "name", labels)
+    st.dataframe(summary, hide_index=True, key="run-summary", column_config=run_list.config(), placeholder="")
     st.markdown("**Settings that differ**")
     if different:
         columns = {label: [again.written(one.get(key)) for key in different] for label, one in settings.items()}
@@ -154,7 +161,7 @@ def _pictures(found: Sequence[Facts], against: Against, smoothing: float) -> Non
     drawn = _drawn(found)
     charts = [chart for metric in ("accuracy", "loss") if (chart := learning(drawn, metric, against, smoothing))]
     for task in dict.fromkeys(run.task for run in drawn):
-        chart = by_length([run for run in drawn if run.task == task])
+        chart = by_length([run for run in drawn if run.task == task], alone=len(drawn) == 1)
         charts += [chart] if chart is not None else []
     if not charts:
         st.caption("No curve yet: a run writes its first point with its first step.")
@@ -192,10 +199,10 @@ def _attention(found: Sequence[Facts]) -> None:
         if not maps:
             st.info("The attention maps of this run cannot be read: train it again to draw them.")
             return
-        layer = st.selectbox("Layer", range(1, len(maps) + 1), key="layer", width=110)
+        layer = st.selectbox("Layer", range(1, len(maps) + 1), key="layer", bind="query-params", width=110)
         heads = maps[layer - 1]
-        head = st.selectbox("Head", ["all", *range(1, heads.shape[1] + 1)], key="head", width=110)
-        example = st.selectbox("Example", range(1, len(heads) + 1), key="example", width=120)
+        head = st.selectbox("Head", ["all", *range(1, heads.shape[1] + 1)], key="head", bind="query-params", width=110)
+        example = st.selectbox("Example", range(1, len(heads) + 1), key="example", bind="query-params", width=120)
     pictures.show(attention_view.picture(label, heads[example - 1], layer, head), "run-attention", heading=False)
 
 

@@ -37,7 +37,7 @@ def run(
     if find_spec("streamlit") is None:
         raise InputError("the app needs Streamlit: install it with  pip install 'ordinate[app]'")
     at = _free(port)
-    script = Path(__file__).parents[1] / "app" / "main.py"
+    script = Path(__file__).parents[1] / "app" / "server.py"
     options = [word for name, value in (OPTIONS | {"server.port": str(at)}).items() for word in (f"--{name}", value)]
     environment = os.environ | {STORE: str(store.absolute())}
     server = subprocess.Popen([sys.executable, "-m", "streamlit", "run", str(script), *options], env=environment)

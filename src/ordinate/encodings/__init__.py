@@ -49,13 +49,13 @@ def create(
     checked = registry.checked(name, parameters)
     try:
         encoding = registry.get(name)(shape, **checked)
-    except (MemoryError, RuntimeError) as error:
-        if "allocate" not in str(error):
+        if not any(p.is_meta for p in encoding.parameters()):
+            encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))
+    except RuntimeError as error:  # as torch has it
+        if "allocate memory" not in str(error):
             raise
         raise InputError(f"{name} with these parameters does not fit into memory: choose smaller ones") from error
     encoding.parameters_given = checked
-    if not any(p.is_meta for p in encoding.parameters()):
-        encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))
     return encoding
 
 

@@ -99,8 +99,11 @@ def _thinned(series: Series) -> Series:
     return Series(series.name, x, y, series.style, series.look, series.label, group=series.group)
 
 
-def by_length(runs: Sequence[Drawn]) -> Chart | None:
-    """Scores of runs on one task, at every length; past the trained ones only of runs that learnt it."""
+def by_length(runs: Sequence[Drawn], *, alone: bool) -> Chart | None:
+    """Scores of runs on one task, at every length; past the trained ones only of runs that learnt it.
+
+    `alone`: there is one run, which needs no name.
+    """
     done = [run for run in runs if run.result is not None and run.result["evaluation"]]
     if not done:
         return None
@@ -117,7 +120,7 @@ def by_length(runs: Sequence[Drawn]) -> Chart | None:
         ]
         if any(score is None and row["score"] is not None for score, row in zip(scores, rows, strict=True)):
             hidden.append(run.label)
-        label = "score" if len(runs) == 1 else run.label
+        label = "score" if alone else run.label
         for shifted, look in ((False, "mean"), (True, "rings")):
             at = [index for index, row in enumerate(rows) if (row["split"] == "shift") == shifted]
             if at:
@@ -141,7 +144,7 @@ def by_length(runs: Sequence[Drawn]) -> Chart | None:
         shade=Shade(*trained, f"trained {trained[0]} to {trained[1]}") if trained else None,
         x_ticks=tuple(lengths) if len(lengths) <= 8 else (),
         y_range=(-0.03, 1.12) if inside else None,  # above 1 there is room for the label of the trained lengths
-        note=_length_note(front, hidden, len(runs)),
+        note=_length_note(front, hidden, alone=alone),
         task=done[0].task,
     )
 
@@ -159,13 +162,11 @@ def _references(floors: Mapping[int, tuple[float, float]], lengths: list[int], b
     ]
 
 
-def _length_note(series: Sequence[Series], hidden: Sequence[str], count: int) -> str:
-    parts = (
-        ["Rings: the same length, at places that training never showed."]
-        if any("ring" in s.look for s in series)
-        else []
-    )
+def _length_note(series: Sequence[Series], hidden: Sequence[str], *, alone: bool) -> str:
+    parts = []
+    if any(one.look == "rings" and any(y is not None for y in one.y) for one in series):
+        parts.append("Rings: the same length, at places that training never showed.")
     if hidden:
-        who = "This run" if count == 1 else ", ".join(hidden)
+        who = "This run" if alone else ", ".join(hidden)
         parts.append(f"{who} did not learn the task, so nothing is drawn past the trained lengths.")
     return " ".join(parts)

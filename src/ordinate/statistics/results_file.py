@@ -15,6 +15,8 @@ REQUIRED = ("encoding", "task", "seed", "length", "split", "score")
 OPTIONAL = ("chance", "n", "bar", "direction")
 SPLITS = tuple(SPLIT_NAMES)
 SHOWN = 5  # line numbers that a sentence names
+NAMED = 20  # columns that a sentence names
+LONGEST_HEADER = 20_000  # letters
 LARGEST = 2**53  # whole numbers that a float holds exactly
 MOST_SEQUENCES = 10_000_000
 
@@ -36,14 +38,16 @@ def read_results(path: Path) -> Reading:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
 
 
-def parse_results(content: IO[bytes], name: str) -> Reading:
-    """The same of what need not be a file; `name` is what sentences call it."""
+def parse_results(content: IO[bytes], name: str, most: int | None = None) -> Reading:
+    """The same of what need not be a file; `name` is what sentences call it, `most` the number of rows allowed."""
     file = TextIOWrapper(content, encoding="utf-8-sig", newline="")
     try:
-        start = file.readline()
+        start = file.readline(LONGEST_HEADER + 1)
+        if len(start) > LONGEST_HEADER:
+            raise InputError(f"{name} is no table: its first line, with the column names, has no end in sight")
         file.seek(0)
         delimiter = max(",;\t", key=start.count)
-        return _File(name, csv.DictReader(file, delimiter=delimiter, strict=True)).read()
+        return _File(name, csv.DictReader(file, delimiter=delimiter, strict=True), most).read()
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     except csv.Error as error:
@@ -53,8 +57,8 @@ def parse_results(content: IO[bytes], name: str) -> Reading:
 
 
 class _File:
-    def __init__(self, path: str, rows: "csv.DictReader[str]") -> None:
-        self.path, self.rows, self.found = path, rows, Reading()
+    def __init__(self, path: str, rows: "csv.DictReader[str]", most: int | None) -> None:
+        self.path, self.rows, self.most, self.found = path, rows, most, Reading()
         self.columns = list(rows.fieldnames or ())
         self.seen: dict[tuple[str, str, int, str, int], tuple[Observation, int]] = {}
         self.chances: dict[tuple[str, str, int], float] = {}
@@ -76,18 +80,20 @@ class _File:
     def _check_columns(self) -> None:
         missing = [name for name in REQUIRED if name not in self.columns]
         if missing:
-            has = ", ".join(self.columns) or "no columns at all"
+            has = _listed(self.columns) or "no columns at all"
             raise InputError(f"{self.path} lacks {', '.join(missing)}: needed are {', '.join(REQUIRED)}; it has {has}")
         double = {name for name in self.columns if self.columns.count(name) > 1}
         if double:
             raise InputError(f"{self.path} has the column {min(double)} twice")
         extra = [name for name in self.columns if name not in REQUIRED + OPTIONAL]
         if extra:
-            self.found.limits.append(f"columns that are not read: {', '.join(extra)}")
+            self.found.limits.append(f"columns that are not read: {_listed(extra)}")
 
     def _observations(self) -> Iterator[Observation]:
         for row in self.rows:
             line = self.rows.line_num
+            if self.most is not None and line > self.most + 1:
+                raise InputError(f"{self.path} has more than {self.most:,} rows: split it, or use  ordinate analyze")
             if None in row or None in row.values():
                 raise InputError(f"{self.path}, line {line}: not as many fields as the header has")
             item = self._observation(row, line)
@@ -228,3 +234,7 @@ class _File:
                 where = ", ".join(map(str, lines[:SHOWN])) + (", ..." if len(lines) > SHOWN else "")
                 limits.append(f"{text}: {len(lines)} (line{'s' * (len(lines) > 1)} {where})")
         limits.append("a file does not tell how learning rates were chosen, nor whether training showed test problems")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")

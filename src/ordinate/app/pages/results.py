@@ -1,8 +1,105 @@
-"""The page results."""
+"""Your results: what the statistics say of results that were made elsewhere."""
 
+import hashlib
+from collections import defaultdict
+from io import BytesIO
+from pathlib import Path
+
+import pandas as pd
 import streamlit as st
+
+from ordinate.app import comparison_view, example_results
+from ordinate.app.pictures import plain
+from ordinate.core.errors import InputError
+from ordinate.report.chart import short
+from ordinate.statistics.analyse import analyse, few_seeds
+from ordinate.statistics.observation import Observation
+from ordinate.statistics.pairs import pairs_of
+from ordinate.statistics.results_file import MOST_SEQUENCES, parse_results
+from ordinate.studies.comparison import Comparison, from_results
+
+MOST_ROWS = 100_000
+MOST_PAIRS = 2_000  # of encodings, over all tasks
+TRIED = ("try", "example")  # in the address
+EXAMPLE_NAME = "example-results.csv"
+COLUMNS = (
+    ("encoding", "yes", "rope", "What is compared; any names."),
+    ("task", "yes", "recall", "What it was tested on; any names."),
+    ("seed", "yes", "1", "A whole number. Give every encoding the same seeds."),
+    ("length", "yes", "64", "Of the sequences that were scored."),
+    (
+        "split",
+        "yes",
+        "ood",
+        "id: as in training. ood: longer. shift: other places. valid: chose settings, not reported.",
+    ),
+    ("score", "yes", "0.974", "From 0 to 1; a loss with direction lower. Empty: it cannot go there. nan: it diverged."),
+    ("chance", "", "0.0625", "What guessing scores there; 0 without this column."),
+    ("n", "", "1000", f"How many sequences the score is of, up to {MOST_SEQUENCES:,}."),
+    ("bar", "", "0.95", "The score from which a task counts as learnt."),
+    ("direction", "", "higher", "higher or lower: which scores are better."),
+)
 
 
 def page() -> None:
-    """Draw it."""
-    st.title("results")
+    """Take a file; say what is in it."""
+    st.title("Your results", anchor=False)
+    st.markdown(
+        "Scores of encodings that you trained elsewhere, one row for each seed and length: see what the statistics "
+        "allow to be said of them, and take the report."
+    )
+    given = st.file_uploader("A CSV file of results", key="results")
+    st.caption(
+        f"UTF-8 text with commas, semicolons or tabs and a line of column names; up to {MOST_ROWS:,} rows and "
+        f"{MOST_PAIRS:,} pairs of encodings. It stays on this machine, and in memory only."
+    )
+    with st.container(horizontal=True):
+        st.button("Try it with an example", on_click=_try, icon=":material/science:", disabled=given is not None)
+        st.download_button(
+            "Example as CSV", example_results.text, EXAMPLE_NAME, "text/csv", on_click="ignore", type="tertiary",
+            icon=":material/download:",
+        )  # fmt: skip
+    tried = given is None and st.query_params.get(TRIED[0]) == TRIED[1]
+    with st.expander("The columns", expanded=given is None and not tried):
+        st.dataframe(pd.DataFrame(COLUMNS, columns=["column", "needed", "such as", "meaning"]), hide_index=True)
+    if given is not None:
+        _say(given.name, given.getvalue())
+    elif tried:
+        _say(EXAMPLE_NAME, example_results.text().encode())
+
+
+def _try() -> None:
+    st.query_params[TRIED[0]] = TRIED[1]
+
+
+def _say(name: str, content: bytes) -> None:
+    """What the file says, or what is wrong with it."""
+    name = short(name, 80)
+    try:
+        comparison = _compared(name, content)
+    except InputError as error:
+        st.error(plain(short(str(error), 600)))
+        return
+    st.caption(f"From {plain(name)}, {len(content):,} bytes")
+    comparison_view.show(comparison, key=f"results-{hashlib.sha256(content).hexdigest()[:12]}")
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading and testing")
+def _compared(name: str, content: bytes) -> Comparison:
+    """The same as `ordinate analyze` finds. The name is for sentences: nothing is opened by it."""
+    read = parse_results(BytesIO(content), name, most=MOST_ROWS)
+    pairs = _pairs(read.observations)
+    if pairs > MOST_PAIRS:
+        raise InputError(
+            f"{name} has {pairs:,} pairs of encodings to test, more than the {MOST_PAIRS:,} that a page waits for: "
+            "split it by task, or use  ordinate analyze"
+        )
+    analysis = analyse(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
+    return from_results(analysis, Path(name))
+
+
+def _pairs(observations: list[Observation]) -> int:
+    encodings: dict[str, set[str]] = defaultdict(set)
+    for item in observations:
+        encodings[item.task].add(item.encoding)
+    return pairs_of([len(names) for names in encodings.values()])

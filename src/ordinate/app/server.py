@@ -1,0 +1,23 @@
+"""What `streamlit run` serves: the pages of main.py, each also at an address of its own.
+
+The browser's side of Streamlit looks for its server below a page's address first, which leaves two errors in the
+console. So /runs?task=k_back is sent to /?page=runs&task=k_back, from where main.py opens the page.
+"""
+
+from pathlib import Path
+from urllib.parse import urlencode
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
+
+from ordinate.app.names import PAGES
+
+
+def _by_the_root(request: Request) -> RedirectResponse:
+    view = [("page", request.url.path.strip("/")), *request.query_params.multi_items()]
+    return RedirectResponse(f"/?{urlencode(view)}")
+
+
+app = st.App(Path(__file__).with_name("main.py"), routes=[Route(f"/{name}", _by_the_root) for name in PAGES])

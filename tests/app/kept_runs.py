@@ -1,0 +1,68 @@
+"""Stores of runs that nobody trained: folders as runs leave them, written in a moment."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from ordinate.core.config import to_dict
+from ordinate.store.files import write_json
+from tests.training.runs import small
+
+_usual: dict[str, Any] = {}  # resolving tries the model once, which takes a while
+
+
+def run(store: Path, state: str = "done", *, score: float = 1.0, maps: bool = False, **settings: Any) -> str:
+    """A run of this state (done, diverged, failed, interrupted), and its id."""
+    if not _usual:
+        _usual.update(json.loads(json.dumps(to_dict(small()))))
+    config: dict[str, Any] = _usual | {"model": dict(_usual["model"])}
+    for name, value in settings.items():
+        (config["model"] if name in config["model"] else config)[name] = value
+    run_id = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:12]
+    folder = store / run_id
+    folder.mkdir(parents=True)
+    write_json(folder / "config.json", config)
+    write_json(folder / "env.json", {"schema": 1, "python": "3.11", "git": None})
+    (folder / "log.txt").write_text("2026-01-02 03:04:05 started: it\n2026-01-02 03:04:06 **the end**\n")
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in _journal(run_id)))
+    if state == "failed":
+        (folder / "error.txt").write_text("Traceback:\n  a line\nRuntimeError: <b>no</b> luck\n")
+    if state in ("done", "diverged"):
+        write_json(folder / "result.json", {"schema": 1, "run": run_id, **_result(config, run_id, state, score)})
+    if maps:
+        weights = np.full((2, 2, 300, 300), 1 / 300, dtype=np.float32)
+        save_file({"layer_0": weights}, folder / "attention.safetensors")
+    return run_id
+
+
+def _journal(run_id: str) -> list[dict[str, Any]]:
+    both = [("train", step) for step in range(1, 21)] + [("valid", step) for step in (10, 20)]
+    return [
+        {"run": run_id, "step": step, "split": split, "length": None, "metric": metric, "value": value}
+        for split, step in both
+        for metric, value in (("loss", 1 / step), ("accuracy", 1 - 1 / step))
+    ]
+
+
+def _result(config: dict[str, Any], run_id: str, state: str, score: float) -> dict[str, Any]:
+    told = state == "done"
+    rows = [
+        {
+            "split": split, "length": length, "sequences": 40, "hash": "x", "score": value if told else None,
+            "loss": 0.1 if told else None, "accuracy": value if told else None, "exact": None, "loss_error": None,
+            "chance": 0.25, "floor": 0.3, "groups": {}, "seen": 0.0,
+        }
+        for split, length, value in (("valid", 8, score), ("id", 8, score), ("ood", 12, 0.7), ("ood", 16, 0.5))
+    ]  # fmt: skip
+    return {
+        "status": "finished" if told else "diverged", "steps": 20, "learnt_at": 10 if told and score >= 0.95 else None,
+        "parameters": 1234, "encoding_parameters": 0, "task": config["task"], "metric": "accuracy",
+        "direction": "higher", "bar": 0.95, "evaluation": rows,
+        "norms": {"embedding_norm": 1.0, "encoding_norm": 0.0},
+        "records": [record for record in _journal(run_id) if record["split"] == "valid"], "memory": None,
+        "timing": {"seconds": 40.0},
+    }  # fmt: skip
