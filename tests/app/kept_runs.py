@@ -10,7 +10,9 @@ from safetensors.numpy import save_file
 
 from ordinate.core.config import to_dict
 from ordinate.store.files import write_json
-from tests.training.runs import small
+from ordinate.training import resolve
+
+from .conftest import TASK, TINY
 
 _usual: dict[str, Any] = {}  # resolving tries the model once, which takes a while
 
@@ -18,7 +20,7 @@ _usual: dict[str, Any] = {}  # resolving tries the model once, which takes a whi
 def run(store: Path, state: str = "done", *, score: float = 1.0, maps: bool = False, **settings: Any) -> str:
     """A run of this state (done, diverged, failed, interrupted), and its id."""
     if not _usual:
-        _usual.update(json.loads(json.dumps(to_dict(small()))))
+        _usual.update(json.loads(json.dumps(to_dict(resolve({"task": TASK, "encoding": "rope", **TINY})))))
     config: dict[str, Any] = _usual | {"model": dict(_usual["model"])}
     for name, value in settings.items():
         (config["model"] if name in config["model"] else config)[name] = value

@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,38 +11,25 @@ from streamlit.testing.v1 import AppTest
 
 from ordinate.app import stores
 from ordinate.app.pictures import plain
-from ordinate.store import open_store
+from ordinate.store import Store, open_store
 from ordinate.store.files import Journal, write_json
 from ordinate.store.run import started
-from tests.app.kept_runs import run
 
-Open = Callable[..., AppTest]
+from .conftest import draw
+from .kept_runs import run
 
 
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the user's store; the examples are another one."""
-    monkeypatch.setenv(stores.STORE, str(tmp_path / "own"))
+@pytest.fixture(autouse=True)
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the examples: empty."""
     monkeypatch.setattr(stores, "open_examples", lambda: open_store(tmp_path / "examples"))
-    return tmp_path / "own"
+    return tmp_path / "examples"
 
 
-@pytest.fixture
-def opened(own: Path) -> Open:
-    def script() -> None:
-        from ordinate.app.pages import runs
-
-        runs.page()
-
-    def open_page(**address: str) -> AppTest:
-        page = AppTest.from_function(script, default_timeout=120)
-        for name, value in address.items():
-            page.query_params[name] = value
-        page.run()
-        assert not page.exception
-        return page
-
-    return open_page
+def opened(**address: str) -> AppTest:
+    page = draw("runs", **address)
+    assert not page.exception
+    return page
 
 
 def table(page: AppTest) -> list[dict[str, Any]]:
@@ -60,32 +46,31 @@ def words(page: AppTest) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
-def test_an_empty_store_says_what_to_press_and_shows_the_examples(own: Path, opened: Open, tmp_path: Path) -> None:
+def test_an_empty_store_says_what_to_press_and_shows_the_examples(own: Store, examples: Path) -> None:
     nothing = opened()
     assert "Press **Start** on the page Compare" in words(nothing) and not nothing.dataframe
-    example = run(tmp_path / "examples")
+    example = run(examples)
     page = opened()
     assert "these are the examples" in words(page) and [row["run"] for row in table(page)] == [example]
-    assert not (tmp_path / "examples" / "table.jsonl").exists()  # what comes with the program is not written to
+    assert not (examples / "table.jsonl").exists()  # what comes with the program is not written to
     assert not opened(store="own").dataframe
 
 
-def test_every_state_has_its_row(own: Path, opened: Open) -> None:
-    ids = {
-        state: run(own, state, seed=seed) for seed, state in enumerate(("done", "diverged", "failed", "interrupted"))
-    }
-    ids["damaged"] = run(own, seed=9)
-    (own / ids["damaged"] / "result.json").write_text("{")
+def test_every_state_has_its_row(own: Store) -> None:
+    states = ("done", "diverged", "failed", "interrupted")
+    ids = {state: run(own.folder, state, seed=seed) for seed, state in enumerate(states)}
+    ids["damaged"] = run(own.folder, seed=9)
+    (own.folder / ids["damaged"] / "result.json").write_text("{")
     page = opened()
     assert {row["run"]: row["state"] for row in table(page)} == {run_id: state for state, run_id in ids.items()}
     done = next(row for row in table(page) if row["state"] == "done")
     assert (done["pilot"], done["learnt at"], done["in distribution"]) == ("yes", 10, 1.0)
     assert (done["tested at"], done["score there"], done["verdict"]) == ("longer 16", 0.5, "partial")
-    assert "is damaged (not JSON)" in str(page.dataframe[1].value)
+    assert "is damaged (not JSON)" in page.dataframe[1].value["what is wrong"][0]
 
 
-def test_a_run_that_learnt_nothing_has_no_score_beyond(own: Path, opened: Open) -> None:
-    run_id = run(own, score=0.6)
+def test_a_run_that_learnt_nothing_has_no_score_beyond(own: Store) -> None:
+    run_id = run(own.folder, score=0.6)
     page = opened(run=run_id)
     (row,) = table(page)
     assert row["score there"] is None or row["score there"] != row["score there"]
@@ -93,9 +78,9 @@ def test_a_run_that_learnt_nothing_has_no_score_beyond(own: Path, opened: Open) 
     assert "did not learn the task, so nothing is drawn" in words(page).replace("\\", "")
 
 
-def test_filters_stand_in_the_address(own: Path, opened: Open) -> None:
-    rope, alibi = run(own, encoding="rope"), run(own, encoding="alibi")
-    failed = run(own, "failed", encoding="rope", seed=5)
+def test_filters_stand_in_the_address(own: Store) -> None:
+    rope, alibi = run(own.folder, encoding="rope"), run(own.folder, encoding="alibi")
+    failed = run(own.folder, "failed", encoding="rope", seed=5)
     assert {row["run"] for row in table(opened(encoding="rope"))} == {rope, failed}
     assert {row["run"] for row in table(opened(encoding="rope", state="done"))} == {rope}
     assert {row["run"] for row in table(opened(find=f"ALIBI {alibi[:5]}"))} == {alibi}
@@ -103,8 +88,8 @@ def test_filters_stand_in_the_address(own: Path, opened: Open) -> None:
     assert "0 of 3 runs" in words(opened(find="nowhere"))
 
 
-def test_one_run_in_full(own: Path, opened: Open) -> None:
-    run_id = run(own, maps=True, lr=0.02)
+def test_one_run_in_full(own: Store) -> None:
+    run_id = run(own.folder, maps=True, lr=0.02)
     page = opened(run=run_id[:6])  # first digits will do
     assert "k_back(k=1,vocabulary=4) with rope, seed 1337" in page.subheader[0].value.replace("\\", "")
     names = [[trace["name"] for trace in chart["data"]] for chart in charts(page)]
@@ -122,15 +107,15 @@ def test_one_run_in_full(own: Path, opened: Open) -> None:
     assert len(charts(page)[0]["data"]) == 4 and not page.exception
 
 
-def test_the_error_and_the_log_of_a_failed_run(own: Path, opened: Open) -> None:
-    page = opened(run=run(own, "failed"))
+def test_the_error_and_the_log_of_a_failed_run(own: Store) -> None:
+    page = opened(run=run(own.folder, "failed"))
     assert "Failed at step 20" in page.error[0].value and plain("<b>no</b> luck") in page.error[0].value
     assert any("a line" in code.value for code in page.code) and any("the end" in code.value for code in page.code)
 
 
-def test_two_runs_side_by_side(own: Path, opened: Open) -> None:
-    one, two = run(own, encoding="rope", seed=1), run(own, encoding="rope", seed=2)
-    three = run(own, "failed", encoding="alibi", seed=1)
+def test_two_runs_side_by_side(own: Store) -> None:
+    one, two = run(own.folder, encoding="rope", seed=1), run(own.folder, encoding="rope", seed=2)
+    three = run(own.folder, "failed", encoding="alibi", seed=1)
     page = opened(run=f"{one},{two},{three}")
     assert page.subheader[0].value == "3 runs side by side"
     differences = page.dataframe[2].value
@@ -143,8 +128,8 @@ def test_two_runs_side_by_side(own: Path, opened: Open) -> None:
     assert len(looks) == 2 and len({colour for colour, _ in looks}) == 1  # one colour per encoding
 
 
-def test_an_id_that_is_not_there_is_one_sentence(own: Path, opened: Open) -> None:
-    known = run(own)
+def test_an_id_that_is_not_there_is_one_sentence(own: Store) -> None:
+    known = run(own.folder)
     for asked in ("ffffffffffff", "../../etc", "<b>x</b>"):
         page = opened(run=asked)
         (error,) = page.error
@@ -155,11 +140,11 @@ def test_an_id_that_is_not_there_is_one_sentence(own: Path, opened: Open) -> Non
 
 
 @pytest.mark.parametrize("name", ["config.json", "result.json", "metrics.jsonl", "env.json", "attention.safetensors"])
-@pytest.mark.parametrize("content", ["{", "[1]", '{"schema": 1}\n', "\x00\xff"])
-def test_a_damaged_file_does_not_break_the_page(own: Path, opened: Open, name: str, content: str) -> None:
-    run_id = run(own, maps=True)
-    other = run(own, seed=5)
-    (own / run_id / name).write_text(content)
+@pytest.mark.parametrize("content", ["{\n", "[1]\n", '{"schema": 1}\n', "\x00\xff\n"])
+def test_a_damaged_file_does_not_break_the_page(own: Store, name: str, content: str) -> None:
+    run_id = run(own.folder, maps=True)
+    other = run(own.folder, seed=5)
+    (own.folder / run_id / name).write_text(content)
     page = opened(run=f"{run_id}")
     assert {row["run"] for row in table(page)} == {run_id, other}
     if name not in ("env.json", "attention.safetensors"):
@@ -167,9 +152,9 @@ def test_a_damaged_file_does_not_break_the_page(own: Path, opened: Open, name: s
     assert not opened(run=f"{run_id},{other}").exception
 
 
-def test_names_with_markup_are_shown_as_text(own: Path, opened: Open) -> None:
+def test_names_with_markup_are_shown_as_text(own: Store) -> None:
     names = ("<b>x</b>", "*x*", "[a](http://x)")
-    ids = [run(own, task=name, encoding=name) for name in names]
+    ids = [run(own.folder, task=name, encoding=name) for name in names]
     for run_id, name in zip(ids, names, strict=True):
         page = opened(run=run_id)
         assert plain(f"{name} with {name}") in page.subheader[0].value
@@ -179,24 +164,24 @@ def test_names_with_markup_are_shown_as_text(own: Path, opened: Open) -> None:
     assert "&lt;b&gt;x" in json.dumps(charts(page))
 
 
-def test_a_run_under_way_grows(own: Path, opened: Open) -> None:
-    run_id = run(own, "interrupted", steps=40)
+def test_a_run_under_way_grows(own: Store) -> None:
+    run_id = run(own.folder, "interrupted", steps=40)
     process = os.getpid()
     claim = {"token": "t", "host": socket.gethostname(), "pid": process, "started": started(process)}
-    write_json(own / run_id / "claim", claim)
+    write_json(own.folder / run_id / "claim", claim)
     page = opened(run=run_id)
     assert table(page)[0]["state"] == "running" and "1 running" in words(page)
     assert len(charts(page)[0]["data"][0]["x"]) == 20
     record = {"run": run_id, "step": 30, "split": "train", "length": None, "metric": "accuracy", "value": 0.5}
-    Journal(own / run_id / "metrics.jsonl").append([record])
+    Journal(own.folder / run_id / "metrics.jsonl").append([record])
     assert charts(page.run())[0]["data"][0]["x"][-1] == 30
-    (own / run_id / "claim").unlink()
+    (own.folder / run_id / "claim").unlink()
     assert table(page.run())[0]["state"] == "interrupted"
 
 
-def test_a_store_without_journals_shows_the_curves_of_its_results(own: Path, opened: Open) -> None:
-    run_id = run(own)
+def test_a_store_without_journals_shows_the_curves_of_its_results(own: Store) -> None:
+    run_id = run(own.folder)
     for name in ("metrics.jsonl", "log.txt", "env.json"):
-        (own / run_id / name).unlink()
+        (own.folder / run_id / name).unlink()
     page = opened(run=run_id)
     assert [trace["name"] for trace in charts(page)[0]["data"]] == ["validation"] and not page.error

@@ -212,7 +212,7 @@ def test_what_a_size_is_matched_to() -> None:
 
 @pytest.mark.parametrize("size", [0.0, -1.0, math.nan])
 def test_tokens_have_a_size_above_zero(size: float) -> None:
-    with pytest.raises(InputError, match="token_size must be above 0, got"):
+    with pytest.raises(InputError, match="token_size must be a number above 0, or None, got"):
         Shape(dim=16, heads=2, length=8, token_size=size)
 
 

@@ -28,7 +28,7 @@ def pick(slot: str, label: str, *, needed: bool) -> str:
         placeholder=_usual() if needed else "none",
     )  # fmt: skip
     text = text.strip() or (_usual() if needed else "")
-    families = _families()
+    families = _families(tuple(encodings.names()))
     st.session_state[f"{slot}-pick"] = _name(text) if _name(text) in families else None
     chosen.selectbox(
         label, list(families), index=None, key=f"{slot}-pick", on_change=_picked, args=(slot,),
@@ -42,10 +42,10 @@ def _picked(slot: str) -> None:
 
 
 @st.cache_data(show_spinner=False)
-def _families() -> dict[str, str]:
+def _families(names: tuple[str, ...]) -> dict[str, str]:
     """The family of every encoding, in the order in which they are offered."""
     found = {}
-    for name in encodings.names():
+    for name in names:
         try:
             found[name] = encodings.registry.get(name).family
         except InputError:  # shown, with its fault, when it is chosen
@@ -54,10 +54,10 @@ def _families() -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda item: (order.index(item[1]), item[0])))
 
 
-@st.cache_data(show_spinner=False)
 def _usual() -> str:
     """What is shown before anything is chosen."""
-    return next((name for name in encodings.names() if encodings.registry.get(name).usual), encodings.names()[0])
+    names = encodings.names()
+    return next((name for name in names if encodings.registry.get(name).usual), names[0])
 
 
 def _name(text: str) -> str:

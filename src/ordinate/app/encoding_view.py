@@ -56,7 +56,7 @@ def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
             _facts(about, encoding)
         with right:
             _pictures(slot, _drawn(text, setting))
-        with left:
+        with left if wide else right:
             _lines(name, given, encoding)
     except InputError as error:
         right.error(plain(str(error)))

@@ -6,9 +6,9 @@ COLUMNS = "encoding,task,seed,length,split,score,chance,n"
 SEEDS = range(1, 7)
 # encoding: what it scores at each length, without luck
 SCORES: dict[str, dict[int, float | None]] = {
-    "rope": {32: 0.995, 64: 0.83, 128: 0.52},
-    "alibi": {32: 0.985, 64: 0.975, 128: 0.93},
-    "learned": {32: 0.99, 64: None, 128: None},  # it cannot go where nothing was trained
+    "rotation": {32: 0.995, 64: 0.83, 128: 0.52},
+    "slope": {32: 0.985, 64: 0.975, 128: 0.93},
+    "table": {32: 0.99, 64: None, 128: None},  # it cannot go where nothing was trained
 }
 
 

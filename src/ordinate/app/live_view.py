@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from ordinate.app import comparison_view, jobs, pictures
+from ordinate.app.garbage import settle
 from ordinate.app.watch import Look, Watched
 from ordinate.report.colours import styles
 from ordinate.report.curves import learning_curves
@@ -64,6 +65,7 @@ def _unfinished(store: Store, kept: Kept, missing: int, key: str) -> None:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _watched(folder: str, _store: Store, _kept: Kept) -> Watched:
+    settle()
     return Watched(_kept.study, _store)
 
 

@@ -14,10 +14,12 @@ from ordinate.core.errors import InputError
 from ordinate.report.run_figures import Points
 from ordinate.store import Run, Store
 from ordinate.store.files import read_json
+from ordinate.store.overview import describe
 from ordinate.training.read import check
 
 _BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError)  # what a damaged file leads to
 _BEGAN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:started:|continued at step (\d+))")
+_KINDS: dict[str, Any] = dict(task=str, model=dict, seed=int, lr=int | float, steps=int, train_lengths=list)
 MOST_LOG = 100_000  # bytes from the end
 
 
@@ -43,7 +45,7 @@ def read(run: Run) -> Facts:
     problems: list[str] = []
     state: str = run.state
     config = _config(run, problems)
-    result = _result(run, problems) if state == "done" else None
+    result = _result(run, problems) if state == "done" and config else None
     points = _points(run, result, state, problems)
     if result is not None:
         state = "diverged" if result["status"] == "diverged" else "done"
@@ -60,8 +62,10 @@ def read(run: Run) -> Facts:
 def _config(run: Run, problems: list[str]) -> dict[str, Any]:
     try:
         config = run.config
-        if not (isinstance(config["task"], str) and isinstance(config["model"]["encoding"], str | list)):
-            raise TypeError("task or encoding")
+        if not all(isinstance(config[name], kind) for name, kind in _KINDS.items()):
+            raise TypeError("a setting of another kind")
+        if not isinstance(config["model"]["encoding"], str | list):
+            raise TypeError("an encoding of another kind")
         return config
     except _BROKEN as error:
         problems.append(_sentence(run, "config.json", error))
@@ -74,6 +78,7 @@ def _result(run: Run, problems: list[str]) -> dict[str, Any] | None:
         check(result)
         if result["status"] not in ("finished", "diverged"):
             raise ValueError(f"status is {result['status']!r}")
+        describe(run)
         return result
     except _BROKEN as error:
         problems.append(_sentence(run, "result.json", error))

@@ -106,10 +106,11 @@ class Combined(Encoding):
         return weights @ v if self.mixing is None else self.mixing.mix(weights, v, self.mixing.placed(pair))
 
     def _split(self, features: Tensor | None) -> Sequence[Tensor | None]:
-        """Each member's own features."""
+        """Each member's own features; None for one that reads none."""
         if features is None:
             return [None] * len(self.parts())
-        return torch.split(features, [part.feature_width for part in self.parts()], dim=-1)
+        found = torch.split(features, [part.feature_width for part in self.parts()], dim=-1)
+        return [own if part.feature_width else None for part, own in zip(self.parts(), found, strict=True)]
 
 
 def _has(member: Encoding, *hooks: str) -> bool:

@@ -1,7 +1,11 @@
 """Finding encodings and tasks: one file in a package, or one entry point of an installed plug-in, is all it takes."""
 
 import importlib
+import os
 import pkgutil
+import sys
+from contextlib import suppress
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -67,7 +71,7 @@ class Registry(Generic[T]):
         return {item.name for item in pkgutil.iter_modules(self.package.__path__) if not item.name.startswith("_")}
 
     def _plugins(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self.group)}
+        return _installed(self.group, _places())
 
     def _from_module(self, module_name: str) -> type[T]:
         try:
@@ -82,3 +86,18 @@ class Registry(Generic[T]):
         if len(found) != 1:
             raise InputError(f"{module_name} must define exactly one {self.base.__name__}, found {len(found)}")
         return found[0]
+
+
+def _places() -> tuple[tuple[str, int], ...]:
+    """Where packages are looked for, and when each place changed: installing one is seen at once."""
+    found = []
+    for place in sys.path:
+        with suppress(OSError):
+            found.append((place, os.stat(place or ".").st_mtime_ns))
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def _installed(group: str, places: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
+    """Reading what all installed packages offer takes longer than building a small model."""
+    return {point.name: point for point in entry_points(group=group)}

@@ -96,6 +96,7 @@ class Heat:
     value: str = "weight"  # what a cell holds
     signed: bool = False
     square: bool = True  # cells are as high as wide; if not, the picture is filled
+    row_height: int = 130  # of panels on a screen, in pixels
 
     @property
     def top(self) -> float:

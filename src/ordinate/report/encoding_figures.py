@@ -45,7 +45,7 @@ def similarity(name: str, values: Numbers, block: int) -> Heat:
     )
     return Heat(
         f"{name} similarity", "Similarity of positions", "position", "other position", (Panel("", values),), 1, block,
-        note, value="cosine", signed=True,
+        note, value="cosine", signed=True, row_height=330,
     )  # fmt: skip
 
 
@@ -73,14 +73,16 @@ def by_distance(
 
 def wavelengths(name: str, turns: Mapping[str, Numbers], spread: bool, length: int) -> Chart:
     """Channels over their wavelengths: `turns` holds an angle per channel, [steps, e]."""
-    series, still, looks = [], 0, _shades(name, len(turns))
+    series, looks = [], _shades(name, len(turns))
+    still = int((np.stack([angles.max(axis=0) for angles in turns.values()]) <= 1e-9).all(axis=0).sum())
     for (label, angles), style in zip(turns.items(), looks, strict=True):
         angle = np.median(angles, axis=0)
         moving = np.flatnonzero(angle > 1e-9)
-        still = max(still, len(angle) - len(moving))
         waves = 2 * np.pi / angle[moving]
         legend = label if len(turns) > 1 else ""
-        series.append(Series(label or "channels", _plain(waves), _plain(moving), style, label=legend))
+        again = np.flatnonzero(np.diff(waves) < 0) + 1  # the next channels begin with fast ones: no line back to them
+        x, y = np.insert(waves, again, np.nan), np.insert(moving.astype(float), again, np.nan)
+        series.append(Series(label or "channels", _plain(x), _plain(y), style, label=legend))
     note = "Each mark is a channel: so many positions and it has turned once. Those in the shaded part turn at least"
     note += " once within the trained length; those right of it have never shown a whole turn."
     if still:
@@ -101,25 +103,29 @@ def channels(name: str, panels: Mapping[str, Numbers], *, block: int) -> Heat:
     )
     return Heat(
         f"{name} channels", "What each channel adds to the score", "distance", "channel",
-        tuple(Panel(label, values) for label, values in panels.items()), len(panels), block, note, row_block=1,
-        value="part", signed=True, square=False,
+        tuple(Panel(label, values) for label, values in panels.items()), min(len(panels), 2), block, note, row_block=1,
+        value="part", signed=True, square=False, row_height=220,
     )  # fmt: skip
 
 
-def matrices(
-    name: str, title: str, panels: Iterable[Panel], block: int, value: str, note: str, signed: bool = False
-) -> Heat:
+def matrices(name: str, title: str, panels: Iterable[Panel], block: int, value: str, note: str) -> Heat:
     """Queries by keys, one panel per head."""
     drawn = tuple(panels)
-    return Heat(name, title, "key", "query", drawn, len(drawn), block, note, value=value, signed=signed)
+    return Heat(
+        name, title, "key", "query", drawn, min(len(drawn), 2), block, note, value=value, signed=True, row_height=220
+    )  # fmt: skip
 
 
 def around(name: str, title: str, panels: Iterable[Panel], value: str) -> Heat:
     """Maps around the middle of a grid."""
     drawn = tuple(panels)
-    note = "The query stands in the middle; each cell is a key, so many rows and columns away. Empty: not seen."
+    note = "The query stands in the middle; each cell is a key, so many rows (axis 1) and columns (axis 2) away."
+    note += " Empty: not seen."
     first = -(len(drawn[0].values) // 2)
-    return Heat(name, title, "columns", "rows", drawn, len(drawn), note=note, first=first, value=value, signed=True)
+    return Heat(
+        name, title, "columns", "rows", drawn, min(len(drawn), 2), note=note, first=first, value=value, signed=True,
+        row_height=220,
+    )  # fmt: skip
 
 
 def _series(lines: Sequence[Measured], encoding: str) -> tuple[Series, ...]:
@@ -146,7 +152,7 @@ def _shades(encoding: str, count: int) -> list[Style]:
     red, green, blue = (int(own.colour[start : start + 2], 16) for start in (1, 3, 5))
     found = []
     for index in range(count):
-        light = -0.25 + 0.85 * index / (count - 1)
+        light = -0.1 + 0.65 * index / (count - 1)  # seen on white ground and on dark
         mixed = [round(part + (255 - part) * light if light > 0 else part * (1 + light)) for part in (red, green, blue)]
         found.append(Style("#{:02X}{:02X}{:02X}".format(*mixed), DASHES[index % len(DASHES)], own.marker))
     return found

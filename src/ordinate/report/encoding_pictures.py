@@ -36,7 +36,7 @@ MOST_TOKENS = 128  # that attend to each other
 
 EQUAL = (
     "Queries and keys are the same random unit vectors at every position: the mean over them, and the range of 95 % of"
-    " them where all heads agree. High means that a token like this one is found at that distance."
+    " them where all heads agree. High: a key equal to the query stands out at that distance."
 )
 BIAS = "What is added to the score of a key so far away. Past the shaded part no distance was trained."
 CHANGE = "Queries and keys are random: the mean change of their score, and the range of 95 % of the changes."
@@ -208,7 +208,7 @@ def _biased(case: Case) -> Iterator[Figure]:
         matrix = matrix.masked_fill(~pair.visible[0], torch.nan)
     note = "Rows are queries, columns keys: blue lowers a score, red raises it. What a query does not see is empty."
     title = "Bias of queries and keys"
-    yield drawing.matrices(f"{case.name} bias matrix", title, panels(matrix), step, "bias", note, signed=True)
+    yield drawing.matrices(f"{case.name} bias matrix", title, panels(matrix), step, "bias", note)
 
 
 def _changed(case: Case) -> Iterator[Figure]:
@@ -224,6 +224,9 @@ def _changed(case: Case) -> Iterator[Figure]:
     if drawn and encoding.shape.axes == 1:
         pair, _ = numbers.along(encoding, 0, min(setting.reach, MOST_TOKENS))
         shares = numbers.shares(encoding, pair, setting.seed)
-        note = "Mean over random contents. 1: as much as if all keys were alike; above: preferred, below: passed over."
-        title = "Attention over an even share, random contents"
-        yield drawing.matrices(f"{case.name} attention", title, panels(shares), 1, "share", note)
+        note = (
+            "Attention weights over an even share, their mean over random contents: 0 is as much as if all keys were"
+            " alike, 1 (red) twice, -1 (blue) half as much."
+        )
+        title = "Whom tokens prefer, random contents"
+        yield drawing.matrices(f"{case.name} attention", title, panels(shares.log2()), 1, "doublings", note)

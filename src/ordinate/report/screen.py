@@ -34,7 +34,7 @@ def height(figure: Figure) -> int:
     """In pixels; the width is the page's."""
     if isinstance(figure, Heat):
         rows = max(-(-len(figure.panels) // figure.columns), 1)
-        return 90 + 130 * rows if figure.columns > 1 else 330
+        return 90 + figure.row_height * rows if figure.columns > 1 else max(90 + figure.row_height, 330)
     return 90 + 30 * len(figure.y_ticks) if figure.y_ticks else 420
 
 

@@ -4,9 +4,8 @@ import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import TextIOWrapper
+from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import IO
 
 from ordinate.core.errors import InputError, nearest
 from ordinate.statistics.observation import SPLIT_NAMES, Observation
@@ -38,11 +37,13 @@ def read_results(path: Path) -> Reading:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
 
 
-def parse_results(content: IO[bytes], name: str, most: int | None = None) -> Reading:
+def parse_results(content: BytesIO | BufferedReader, name: str, most: int | None = None) -> Reading:
     """The same of what need not be a file; `name` is what sentences call it, `most` the number of rows allowed."""
     file = TextIOWrapper(content, encoding="utf-8-sig", newline="")
     try:
         start = file.readline(LONGEST_HEADER + 1)
+        if "\0" in start:
+            raise InputError(f"{name} is no text: it begins with bytes that no CSV file has")
         if len(start) > LONGEST_HEADER:
             raise InputError(f"{name} is no table: its first line, with the column names, has no end in sight")
         file.seek(0)

@@ -29,10 +29,16 @@ def page() -> None:
         if task is None:
             return
         _describe(_told(task))
+        form = st.container()
+    if not shelf.names(stores.own()):  # there is nothing but examples: they need not wait for the form
+        with right:
+            _show(None, task)
+    with form:
         job = _prepared(ask(task))
         below = st.container()  # timing takes a second: what is known is drawn first
-    with right:
-        _show(job, task)
+    if shelf.names(stores.own()):
+        with right:
+            _show(job, task)
     if job is not None:
         with below:
             _ahead(job)

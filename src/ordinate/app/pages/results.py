@@ -23,7 +23,7 @@ MOST_PAIRS = 2_000  # of encodings, over all tasks
 TRIED = ("try", "example")  # in the address
 EXAMPLE_NAME = "example-results.csv"
 COLUMNS = (
-    ("encoding", "yes", "rope", "What is compared; any names."),
+    ("encoding", "yes", "rotation", "What is compared; any names."),
     ("task", "yes", "recall", "What it was tested on; any names."),
     ("seed", "yes", "1", "A whole number. Give every encoding the same seeds."),
     ("length", "yes", "64", "Of the sequences that were scored."),

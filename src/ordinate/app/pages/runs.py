@@ -12,7 +12,6 @@ from ordinate.store.table import Row
 
 MOST = 12  # runs side by side
 EVERY = 2.0  # seconds between looks while something runs
-NAMES = {"own": "Your runs", "examples": "Examples"}
 
 
 def page() -> None:
@@ -55,8 +54,8 @@ def _store() -> tuple[str, bool]:
     empty = not stores.own().runs()
     usual = "examples" if empty and stores.named("examples").runs() else "own"
     name = st.segmented_control(
-        "Store", list(NAMES), default=usual, required=True, format_func=NAMES.__getitem__, key="store",
-        bind="query-params", label_visibility="collapsed",
+        "Store", ["own", "examples"], default=usual, required=True, key="store", bind="query-params",
+        label_visibility="collapsed",
     )  # fmt: skip
     return name or usual, empty
 
