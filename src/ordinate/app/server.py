@@ -4,7 +4,9 @@ The browser's side of Streamlit looks for its server below a page's address firs
 console. So /runs?task=k_back is sent to /?page=runs&task=k_back, from where main.py opens the page.
 """
 
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -13,6 +15,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from ordinate.app.names import PAGES
+from ordinate.store.examples import open_examples
 
 
 def _by_the_root(request: Request) -> RedirectResponse:
@@ -20,4 +23,12 @@ def _by_the_root(request: Request) -> RedirectResponse:
     return RedirectResponse(f"/?{urlencode(view)}")
 
 
+def _warm_up() -> None:
+    """Load what the first page needs while the browser loads its part."""
+    open_examples()
+    for name in PAGES:
+        import_module(f"ordinate.app.pages.{name}")
+
+
+Thread(target=_warm_up, daemon=True).start()
 app = st.App(Path(__file__).with_name("main.py"), routes=[Route(f"/{name}", _by_the_root) for name in PAGES])

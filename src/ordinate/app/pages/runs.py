@@ -25,6 +25,7 @@ def page() -> None:
             "its runs appear here as they begin." + (" Until then, these are the examples." if name != "own" else ""),
             icon=":material/play_arrow:",
         )
+    changed = _changed(store)
     rows, damaged = run_list.rows(store, keep=name == "own")
     if not rows:
         return
@@ -34,7 +35,7 @@ def page() -> None:
     st.caption(_counted(len(shown), len(rows), len(running)))
     run_list.table(shown, _known(asked, rows), _choose)
     if running:
-        _watch(store, running)
+        _watch(store, running, changed)
     if damaged:
         with st.expander(f"Damaged: {len(damaged)}", icon=":material/warning:"):
             st.dataframe({"run": list(damaged), "what is wrong": list(damaged.values())}, hide_index=True)
@@ -55,7 +56,7 @@ def _store() -> tuple[str, bool]:
     usual = "examples" if empty and stores.named("examples").runs() else "own"
     name = st.segmented_control(
         "Store", ["own", "examples"], default=usual, required=True, key="store", bind="query-params",
-        label_visibility="collapsed",
+        label_visibility="collapsed", on_change=_choose, args=([],),
     )  # fmt: skip
     return name or usual, empty
 
@@ -67,8 +68,8 @@ def _counted(shown: int, every: int, running: int) -> str:
 
 def _asked() -> list[str]:
     """The ids that stand in the address, or their first digits."""
-    text = str(st.session_state.get("run") or st.query_params.get("run", ""))
-    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    text = st.session_state["run"] if "run" in st.session_state else st.query_params.get("run", "")
+    return list(dict.fromkeys(part.strip() for part in str(text or "").split(",") if part.strip()))
 
 
 def _known(asked: Sequence[str], rows: Sequence[Row]) -> list[str]:
@@ -92,7 +93,12 @@ def _find(store: Store, start: str, rows: Sequence[Row]) -> Run | None:
 
 
 @st.fragment(run_every=EVERY)
-def _watch(store: Store, before: set[str]) -> None:
-    """Draw the page anew when a run begins or ends; this exists only while something runs."""
-    if {run.id for run in store.runs() if run.state == "running"} != before:
+def _watch(store: Store, running: set[str], changed: int) -> None:
+    """Draw the page anew when a run ends or a new one begins; this exists only while something runs."""
+    if _changed(store) != changed or any(store.run(run_id).state != "running" for run_id in running):
         st.rerun()
+
+
+def _changed(store: Store) -> int:
+    """When a run was added to the store last; 0 if it is not there yet."""
+    return store.folder.stat().st_mtime_ns if store.folder.is_dir() else 0
