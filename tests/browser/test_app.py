@@ -45,6 +45,8 @@ def address(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     finally:
         server.terminate()
         server.wait()
+    with socket.socket() as there:  # nothing is left behind
+        assert there.connect_ex(("127.0.0.1", port)) != 0
 
 
 class Tab:

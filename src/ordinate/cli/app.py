@@ -1,6 +1,7 @@
 """`ordinate app`: the pages, in a browser."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -39,8 +40,9 @@ def run(
     at = _free(port)
     script = Path(__file__).parents[1] / "app" / "server.py"
     options = [word for name, value in (OPTIONS | {"server.port": str(at)}).items() for word in (f"--{name}", value)]
-    environment = os.environ | {STORE: str(store.absolute())}
+    environment = os.environ | {STORE: str(store)}
     server = subprocess.Popen([sys.executable, "-m", "streamlit", "run", str(script), *options], env=environment)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # and takes the server along
     try:
         _opened(server, f"http://{HOST}:{at}", browser=browser)
         server.wait()
