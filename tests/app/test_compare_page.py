@@ -92,14 +92,17 @@ def test_rates_that_are_no_numbers_are_a_sentence(own: Store) -> None:
     at.text_input(key="rates").set_value("fast")
     at.run()
     assert not at.exception
-    assert "Learning rates are numbers" in at.error[0].value
+    assert "learning rates are numbers" in at.error[0].value
+    assert at.success  # what is known stands there all the same
+    at = draw("compare", task="k_back", tuned="false", lr="0.1, 0.2")
+    assert "one learning rate is wanted" in at.error[0].value
 
 
 def test_a_finished_comparison_is_shown_and_not_started_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     job = prepare(TASK, "rope,alibi", seeds=2, store=filled.folder, settings=TINY | {"lr": 0.01})
     from ordinate.app.pages import compare
 
-    monkeypatch.setattr(compare, "_prepared", lambda asked: job)
+    monkeypatch.setattr(compare, "_prepared", lambda task: job)
     at = draw("compare", task="k_back")
     assert not at.exception
     assert at.button(key="start").disabled

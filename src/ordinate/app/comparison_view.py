@@ -27,12 +27,12 @@ def show(comparison: Comparison, key: str, *, beside: int = 2) -> None:
 
     Two comparisons on one page differ in `key`.
     """
-    if comparison.analysis.preliminary:
+    if comparison.analysis.preliminary and comparison.analysis.tasks:
         st.warning("Preliminary: " + plain("; ".join(comparison.analysis.preliminary)), icon=":material/hourglass:")
     if comparison.failures:
         _failures(comparison)
     if not comparison.analysis.tasks:
-        st.info("No run is finished yet: results stand here as soon as one is.", icon=":material/hourglass:")
+        st.info("No run is finished yet. What comes out will stand here.", icon=":material/hourglass:")
         return
     drawn = figures(comparison)
     for task in comparison.analysis.tasks:

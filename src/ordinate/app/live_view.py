@@ -85,7 +85,8 @@ def _live(store: Store, kept: Kept, key: str) -> None:
                 help="Finishes the runs under way; pressed again, stops at once. What is done is kept.",
             ):
                 stop(kept.folder)
-                st.toast("Finishing the runs under way; press again to stop at once.")
+                busy = look.count("running")
+                st.toast("Finishing the runs under way; press again to stop at once." if busy else "Stopping.")
         st.progress(done / max(1, len(look.runs)))
         _curves(kept, look, key)
         _runs(look, key)

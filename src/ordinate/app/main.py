@@ -33,6 +33,8 @@ wanted = st.query_params.get("page")
 if wanted in pages and pages[wanted] is not chosen:
     view = {key: st.query_params.get_all(key) for key in st.query_params if key != "page"}
     st.switch_page(pages[wanted], query_params=view)
+if wanted is not None and wanted not in pages:
+    st.warning(f"There is no page {plain(repr(wanted))}: this is {chosen.title}.")
 try:
     chosen.run()
 except InputError as error:  # a mistake of the user's, as on the command line: one sentence

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from ordinate.app import attention_view, pictures, run_list
+from ordinate.app.garbage import settle
 from ordinate.app.pictures import plain
 from ordinate.app.run_data import Facts, environment, read, tail
 from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
@@ -29,6 +30,7 @@ def show(runs: Sequence[Run]) -> None:
         _beside(found)
     against, smoothing = _ways()
     if any(facts.state == "running" for facts in found):
+        _settled()
         st.fragment(_growing, run_every=EVERY)(runs, against, smoothing)
     else:
         _pictures(found, against, smoothing)
@@ -146,8 +148,17 @@ def _ways() -> tuple[Against, float]:
     return "seconds" if against == "seconds" else "step", smoothing
 
 
+@st.cache_resource(show_spinner=False)
+def _settled() -> None:
+    """Once is enough."""
+    settle()
+
+
 def _growing(runs: Sequence[Run], against: Against, smoothing: float) -> None:
+    """What grows, drawn again and again; the whole page once it has ended."""
     found = [read(run) for run in runs]
+    if not any(facts.state == "running" for facts in found):
+        st.rerun()
     for facts, label in zip(found, _labels(found), strict=True):
         if facts.state == "running":
             steps = int(facts.config.get("steps", 0))

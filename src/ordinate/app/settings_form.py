@@ -7,7 +7,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from ordinate import encodings
-from ordinate.app.pictures import plain
+from ordinate.core.errors import InputError
 from ordinate.studies.plan import RATES, usual_seeds
 from ordinate.training.config import DIM
 
@@ -43,7 +43,7 @@ def ask(task: str) -> Asked:
         "A quick look: 300 steps, one rate", on_click=_quick_look, icon=":material/bolt:",
         help="300 steps, batch 64, width 128, 4 heads, 2 layers, dropout 0.1, learning rate 0.003 for all",
     )  # fmt: skip
-    with st.expander("Settings", expanded=False):
+    with st.expander("Settings", expanded=any(key in st.query_params for key in _KEYS)):
         settings, seeds, rates = _settings(made.most_steps, usual_seeds(1, max(2, len(chosen))))
     return Asked(task, [str(name) for name in chosen], seeds, rates, settings)
 
@@ -80,12 +80,16 @@ def _settings(steps: int, seeds: int) -> tuple[dict[str, Any], int | Literal["au
     wanted = first.number_input("Seeds", 1, 100, seeds, disabled=auto, key="seeds", bind="query-params")
     tuned = second.toggle("Tune the learning rate", True, key="tuned", bind="query-params", help=_HELP["tuned"])
     if tuned:
-        text = second.text_input("Rates to start with", ", ".join(f"{r:g}" for r in RATES), key="rates")
+        text = second.text_input(
+            "Rates to start with", ", ".join(f"{r:g}" for r in RATES), key="rates", bind="query-params"
+        )
         rates = _numbers(text)
         usual_rates = rates == list(RATES)
         return found, "auto" if auto else int(wanted), None if usual_rates else rates
     rate = _numbers(second.text_input("Learning rate", "0.003", key="lr", bind="query-params"))
-    return found | ({"lr": rate[0]} if rate else {}), "auto" if auto else int(wanted), None
+    if len(rate) != 1:
+        raise InputError(f"one learning rate is wanted where none is tuned, got {len(rate)}")
+    return found | {"lr": rate[0]}, "auto" if auto else int(wanted), None
 
 
 _CHOICES: tuple[tuple[str, str, Any, list[Any]], ...] = (
@@ -96,6 +100,7 @@ _CHOICES: tuple[tuple[str, str, Any, list[Any]], ...] = (
     ("coverage", "Positions in training", "plain", ["plain", "offset", "randomized"]),
     ("budget", "Train", "learnt", ["learnt", "fixed"]),
 )
+_KEYS = (*(key for key, *_ in _CHOICES), "steps", "dropout", "device", "auto", "seeds", "tuned", "lr", "rates")
 _HELP = {
     "coverage": "plain: 0, 1, 2 …; offset: the same from a random start; randomized: random increasing ids",
     "budget": "learnt: until two checks are at the bar, then as long again; fixed: to the end of the steps",
@@ -108,8 +113,7 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.replace(";", ",").split(",") if part.strip()]
     except ValueError:
-        st.error(f"Learning rates are numbers with commas between them, got {plain(repr(text))}.")
-        st.stop()
+        raise InputError(f"learning rates are numbers with commas between them, got {text!r}") from None
 
 
 @st.cache_data(show_spinner=False)

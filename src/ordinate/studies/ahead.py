@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ordinate.statistics.pairs import seeds_needed
+from ordinate.studies import cost
 from ordinate.studies.compare import Job
-from ordinate.studies.cost import cost, estimates
 from ordinate.studies.plan import MANY
 from ordinate.studies.stages import next_stage
 from ordinate.studies.state import State
@@ -38,7 +38,7 @@ def look_ahead(job: Job) -> Ahead:
         if not missing:
             return Ahead((*lines, f"{len(stage.runs)} runs, all done"), 0, 0.0)
     workers = max(1, job.executor.workers_wanted)
-    whole, share = cost(study, estimates(study), workers), missing / size
+    whole, share = cost.cost(study, cost.estimates(study), workers), missing / size
     bound = "up to " if study.seeds == "auto" else "at least " if study.rates else ""
     time = f"up to about {duration(whole.seconds * share)} with {workers} worker{'s' * (workers != 1)}"
     disk = f"{max(1, round(whole.bytes * share / 1e6)):,} MB in {job.store.folder}"

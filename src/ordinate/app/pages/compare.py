@@ -1,5 +1,6 @@
 """Compare: choose a task, encodings and settings; start; watch; understand."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def page() -> None:
         with right:
             _show(None, task)
     with form:
-        job = _prepared(ask(task))
+        job = _prepared(task)
         below = st.container()  # timing takes a second: what is known is drawn first
     if shelf.names(stores.own()):
         with right:
@@ -60,9 +61,10 @@ def _first(names: list[str]) -> int:
     """The task that stands there at the start: that of the example which was made last."""
     examples = stores.named("examples")
     for name in reversed(shelf.names(examples)):
-        task = shelf.find(examples, name).study.tasks[0]
-        if task in names:
-            return names.index(task)
+        with suppress(InputError):  # a damaged one is no reason to show nothing
+            task = shelf.find(examples, name).study.tasks[0]
+            if task in names:
+                return names.index(task)
     return 0
 
 
@@ -77,16 +79,18 @@ def _describe(facts: dict[str, Any]) -> None:
     """Plain words, one problem with its answer, and what guessing gives."""
     st.markdown(plain(facts["words"]))
     st.code(facts["example"], language=None)
-    chance = ", ".join(f"{value:.3g} at {length}" for length, value in facts["chance"].items())
+    values = {f"{value:.3g}" for value in facts["chance"].values()}
+    by_length = ", ".join(f"{value:.3g} at {length}" for length, value in facts["chance"].items())
+    chance = f"Chance: {values.pop()}." if len(values) == 1 else f"Chance by length: {by_length}."
     low, high = facts["train_lengths"]
     bar = "" if facts["bar"] is None else f" Learnt: {facts['metric']} of at least {facts['bar']:g}."
-    st.caption(f"Trained at lengths {low} to {high}. Chance by length: {chance}.{bar}")
+    st.caption(f"Trained at lengths {low} to {high}. {chance}{bar}")
 
 
-def _prepared(asked: Asked) -> Job | None:
-    """The comparison that was asked for; a mistake is told in place of it."""
+def _prepared(task: str) -> Job | None:
+    """The comparison that was asked for; a mistake is told in place of it, and leaves the rest of the page alone."""
     try:
-        return _planned(asked, stores.own().folder)
+        return _planned(ask(task), stores.own().folder)
     except InputError as error:
         st.error(plain(str(error)))
         return None
@@ -127,9 +131,10 @@ def _known(job: Job | None, task: str) -> tuple[Store, Kept, bool] | None:
         return job.store, shelf.find(job.store, job.study.id), True
     examples = stores.named("examples")
     for name in reversed(shelf.names(examples)):
-        kept = shelf.find(examples, name)
-        if kept.study.tasks == (task,):
-            return examples, kept, False
+        with suppress(InputError):
+            kept = shelf.find(examples, name)
+            if kept.study.tasks == (task,):
+                return examples, kept, False
     return None
 
 

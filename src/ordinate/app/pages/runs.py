@@ -34,8 +34,6 @@ def page() -> None:
     running = {row["run"] for row in rows if row["state"] == "running"}
     st.caption(_counted(len(shown), len(rows), len(running)))
     run_list.table(shown, _known(asked, rows), _choose)
-    if running:
-        _watch(store, running, changed)
     if damaged:
         with st.expander(f"Damaged: {len(damaged)}", icon=":material/warning:"):
             st.dataframe({"run": list(damaged), "what is wrong": list(damaged.values())}, hide_index=True)
@@ -48,6 +46,8 @@ def page() -> None:
         st.warning(f"{len(runs)} runs are chosen; the first {MOST} are shown side by side.")
     if runs:
         run_view.show(list({run.id: run for run in runs}.values())[:MOST])
+    if running and not running & {run.id for run in runs[:MOST]}:  # runs that are shown are watched already
+        _watch(store, running, changed)
 
 
 def _store() -> tuple[str, bool]:
