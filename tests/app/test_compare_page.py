@@ -115,7 +115,8 @@ def test_one_that_runs_is_followed_and_can_be_stopped(filled: Store, monkeypatch
     kept = shelf.find(filled)
     last = filled.runs()[-1].folder
     (last / "result.json").unlink()
-    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    waits = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_DFL); time.sleep(600)"
+    sleeper = subprocess.Popen([sys.executable, "-c", waits])  # whatever this process does about Ctrl-C
     record(kept.folder, sleeper.pid)
     try:
         at = draw("comparisons")

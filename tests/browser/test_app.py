@@ -111,7 +111,8 @@ def test_a_comparison_from_start_to_report(browser: Browser, tab: Tab, address: 
 
     page.goto(f"{address}/?{TINY}&steps=60&budget=fixed")  # one that ends
     page.get_by_role("button", name="Start").click(timeout=SLOW)
-    expect(page.get_by_text("Take it home")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("an example that came with the program")).to_have_count(0, timeout=SLOW)
+    expect(page.get_by_role("button", name="Report (one HTML file)")).to_be_visible(timeout=SLOW)
     expect(page.get_by_text("L1 H1")).to_be_visible(timeout=SLOW)  # attention, all heads
     with page.expect_download(timeout=SLOW) as caught:
         page.get_by_role("button", name="Report (one HTML file)").click()

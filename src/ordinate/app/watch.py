@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 from ordinate.store import Store
@@ -67,10 +68,15 @@ class Watched:
     def __init__(self, study: Study, store: Store) -> None:
         self.state, self.store = State(study, store), store
         self.readers: dict[str, Reader] = {}
+        self.lock = Lock()
         self.metrics = {task: base.make_task().metric for task, _, base in study.bases}
 
     def look(self) -> Look:
-        """How far it is now."""
+        """How far it is now. Two tabs may ask at once."""
+        with self.lock:
+            return self._look()
+
+    def _look(self) -> Look:
         self.state.failed = {}
         stage = next_stage(self.state)
         named = {self._key(base): (task, encoding) for task, encoding, base in self.state.study.bases}

@@ -22,11 +22,12 @@ def page() -> None:
     wanted = st.query_params.get("study")
     if wanted is not None and wanted not in found:
         st.error(f"No comparison {plain(repr(wanted))} is in this store: choose another one.")
-        del st.query_params["study"]
-    chosen = st.selectbox(
-        "Comparison", list(found), format_func=lambda name: _title(*found[name]), key="study", bind="query-params"
-    )
+    ids = list(found)
+    first = ids.index(wanted) if wanted in found else 0
+    # Bound to the address, the choice would stand there by its title, which is no name.
+    chosen = st.selectbox("Comparison", ids, first, format_func=lambda name: _title(*found[name]), key="study")
     if chosen is not None:
+        st.query_params["study"] = chosen
         live_view.show(*found[chosen], key=f"comparisons-{chosen}")
 
 
