@@ -16,8 +16,8 @@ HEAD = """# Cost
 What an encoding costs beside `none`, on one machine; on yours, `ordinate bench` says it. *parameters*: trained by the
 encoding itself in the whole model; *per layer*: of those, what every further layer adds. *path*: how attention was
 computed. `fused` and `gap` never hold the scores, `explicit` does, `blocks` holds some at a time: encodings that look
-at content must, and that is most of their cost. A ratio within a few hundredths of 1 is noise. *memory* stands for
-those whose long sequences go by blocks; the others hold no scores.
+at content must, and that is most of their cost. A ratio within a few hundredths of 1 is noise. A dash:
+not measured.
 
 Written by `python docs/cost.py` from `cost.json`; a test checks that both agree.
 
