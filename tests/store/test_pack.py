@@ -105,7 +105,7 @@ def forge(
     return path
 
 
-def refused(path: Path, match: str) -> None:
+def assert_refused(path: Path, match: str) -> None:
     """In one sentence, and nothing appears."""
     before = sorted(path.parent.iterdir())
     with pytest.raises(InputError, match=match) as caught:
@@ -125,13 +125,13 @@ def refused(path: Path, match: str) -> None:
     }.items(),
 )  # fmt: skip
 def test_a_name_that_is_no_path_below_the_folder_is_refused(tmp_path: Path, name: str, why: str) -> None:
-    refused(forge(tmp_path / "bad.zip", {"fine": b"x", name: b"x"}), f"is refused: its entry .* {why}")
+    assert_refused(forge(tmp_path / "bad.zip", {"fine": b"x", name: b"x"}), f"is refused: its entry .* {why}")
 
 
 def test_a_name_with_a_hidden_end_is_refused(tmp_path: Path) -> None:
     path = forge(tmp_path / "bad.zip", {"fine": b"x", "a-b": b"x"})
     path.write_bytes(path.read_bytes().replace(b"a-b", b"a\0b"))
-    refused(path, "is no name for a file")
+    assert_refused(path, "is no name for a file")
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO, stat.S_IFSOCK, stat.S_IFDIR])
@@ -139,19 +139,21 @@ def test_links_and_special_files_are_refused(tmp_path: Path, kind: int) -> None:
     def change(entry: ZipInfo) -> None:
         entry.external_attr = (kind | 0o777) << 16
 
-    refused(forge(tmp_path / "bad.zip", {"a": b"/etc/passwd"}, change=change), "'a' is a link or another special file")
+    assert_refused(
+        forge(tmp_path / "bad.zip", {"a": b"/etc/passwd"}, change=change), "'a' is a link or another special file"
+    )
 
 
 def test_unusual_compression_and_encryption_are_refused(tmp_path: Path) -> None:
     def change(entry: ZipInfo) -> None:
         entry.compress_type = ZIP_BZIP2
 
-    refused(forge(tmp_path / "bad.zip", {"a": b"x"}, change=change), "'a' is compressed in an unusual way")
+    assert_refused(forge(tmp_path / "bad.zip", {"a": b"x"}, change=change), "'a' is compressed in an unusual way")
     path = forge(tmp_path / "worse.zip", {"a": b"x"})
     data = bytearray(path.read_bytes())
     data[data.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(data)
-    refused(path, "'a' is encrypted")
+    assert_refused(path, "'a' is encrypted")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -159,8 +161,8 @@ def test_a_name_may_stand_there_once(tmp_path: Path) -> None:
     path = forge(tmp_path / "bad.zip", {"a": b"x"})
     with ZipFile(path, "a") as archive:
         archive.writestr("a", b"y")
-    refused(path, "it holds 'a' twice")
-    refused(forge(tmp_path / "clash.zip", {"a": b"x", "a/b": b"x"}), "cannot be unpacked into .*out")
+    assert_refused(path, "it holds 'a' twice")
+    assert_refused(forge(tmp_path / "clash.zip", {"a": b"x", "a/b": b"x"}), "cannot be unpacked into .*out")
 
 
 LINE = ["a", 1, sha256(b"x").hexdigest()]
@@ -186,32 +188,32 @@ LINE = ["a", 1, sha256(b"x").hexdigest()]
     ],
 )
 def test_a_manifest_that_does_not_fit_is_refused(tmp_path: Path, manifest: object, why: str) -> None:
-    refused(forge(tmp_path / "bad.zip", {"a": b"x"}, manifest=manifest), why)
+    assert_refused(forge(tmp_path / "bad.zip", {"a": b"x"}, manifest=manifest), why)
 
 
 def test_what_is_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = {"schema": 1, "files": [["a", 1000, sha256(bytes(1000)).hexdigest()]]}
     path = forge(tmp_path / "bomb.zip", {"a": bytes(50_000_000)}, manifest=bomb)
     assert path.stat().st_size < 100_000
-    refused(path, r"'a' is longer than it may be \(1,000 bytes\)")
+    assert_refused(path, r"'a' is longer than it may be \(1,000 bytes\)")
     monkeypatch.setattr(unpacking, "MOST_BYTES", 999)
-    refused(path, "it would unpack to 1,000 bytes, and 999 are the most")
+    assert_refused(path, "it would unpack to 1,000 bytes, and 999 are the most")
     monkeypatch.setattr(unpacking, "LARGEST_MANIFEST", 50)
-    refused(path, r"'manifest.json' is longer than it may be \(50 bytes\)")
+    assert_refused(path, r"'manifest.json' is longer than it may be \(50 bytes\)")
     monkeypatch.setattr(unpacking, "MOST_FILES", 1)
-    refused(path, "it holds 2 files, and 1 are the most")
+    assert_refused(path, "it holds 2 files, and 1 are the most")
 
 
 def test_what_is_no_packed_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.zip").write_text("hello")
-    refused(tmp_path / "text.zip", "is not a zip file")
+    assert_refused(tmp_path / "text.zip", "is not a zip file")
     (tmp_path / "empty.zip").touch()
-    refused(tmp_path / "empty.zip", "is not a zip file")
-    refused(tmp_path / "none.zip", "cannot be read: No such file")
-    refused(tmp_path.joinpath("folder.zip").mkdir() or tmp_path / "folder.zip", "cannot be read: Is a directory")
+    assert_refused(tmp_path / "empty.zip", "is not a zip file")
+    assert_refused(tmp_path / "none.zip", "cannot be read: No such file")
+    assert_refused(tmp_path.joinpath("folder.zip").mkdir() or tmp_path / "folder.zip", "cannot be read: Is a directory")
     with ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("a", b"x")
-    refused(tmp_path / "other.zip", "is not a packed store: it has no manifest.json")
+    assert_refused(tmp_path / "other.zip", "is not a packed store: it has no manifest.json")
 
 
 def test_a_damaged_file_is_refused_or_gives_what_was_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
