@@ -10,6 +10,7 @@ import pytest
 
 from ordinate import tasks
 from ordinate.app import jobs
+from ordinate.app.run_data import tail
 from ordinate.app.watch import Reader, Watched
 from ordinate.store import Store
 from ordinate.studies import shelf
@@ -165,7 +166,7 @@ def test_what_it_starts_is_the_command(own: Store, monkeypatch: pytest.MonkeyPat
     assert words[-1] == "--yes" and TASK in words
     assert shelf.find(own).study == job.study
     assert driver(job.folder) == os.getpid()
-    assert jobs.log(shelf.find(own)) == ""
+    assert tail(job.folder / "log.txt") == ""
 
 
 def test_a_journal_is_read_once_and_again_when_it_began_anew(filled: Store) -> None:
@@ -193,3 +194,10 @@ def test_a_look_has_the_curves_of_finished_and_of_running_runs(filled: Store) ->
     assert again.count("interrupted") == 4
     assert [curve.steps for curve in again.curves] == [curve.steps for curve in whole.curves]
     assert [curve.values for curve in again.curves] == [curve.values for curve in whole.curves]
+
+
+def test_a_run_that_is_damaged_is_named_and_the_others_are_watched(filled: Store) -> None:
+    kept = shelf.find(filled)
+    (filled.runs()[0].folder / "result.json").write_text("{}")
+    look = Watched(kept.study, filled).look()
+    assert (look.count("damaged"), look.count("done")) == (1, 3)

@@ -71,7 +71,8 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
         "Gap: how much the same seeds lose there. Reach: up to where every tested length is at the bar."
     )
     _beside(charts, f"{key}-{task.task}", beside)
-    attention_view.choose([p for p in comparison.profiles if p.task == task.task], f"{key}-{task.task}")
+    maps = {p.encoding: p.attention for p in comparison.profiles if p.task == task.task and p.attention is not None}
+    attention_view.choose(maps, f"{key}-{task.task}", what="Encoding")
 
 
 def overview(task: TaskAnalysis) -> pd.DataFrame:

@@ -2,8 +2,11 @@
 
 import gc
 
+import streamlit as st
 
+
+@st.cache_resource(show_spinner=False)
 def settle() -> None:
-    """What is loaded by now stays: collections leave it alone, which halves what watching a comparison costs."""
+    """What is loaded by now stays, once and for all: collections leave it alone, and watching costs half of it."""
     gc.collect()
     gc.freeze()

@@ -38,12 +38,3 @@ def _launch(folder: Path, command: str) -> None:
         child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     _children.append(child)
     record(folder, child.pid)  # at once: loading takes it a few seconds
-
-
-def log(kept: Kept, lines: int = 200) -> str:
-    """The last lines of what a comparison said, if the app started it."""
-    try:
-        text = (kept.folder / "log.txt").read_bytes()[-50_000:].decode(errors="replace")
-    except OSError:
-        return ""
-    return "\n".join(text.splitlines()[-lines:])

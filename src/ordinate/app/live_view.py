@@ -5,7 +5,8 @@ import streamlit as st
 
 from ordinate.app import comparison_view, jobs, pictures
 from ordinate.app.garbage import settle
-from ordinate.app.watch import Look, Watched
+from ordinate.app.run_data import tail
+from ordinate.app.watch import EVERY, Look, Watched
 from ordinate.report.colours import styles
 from ordinate.report.curves import learning_curves
 from ordinate.store import Store
@@ -16,7 +17,6 @@ from ordinate.studies.gather import gather
 from ordinate.studies.shelf import Kept
 from ordinate.studies.state import State
 
-EVERY = 2.0  # seconds between looks
 HOW_TO_STOP = "Finishes the runs under way; pressed again, stops at once. What is done is kept."
 COLUMNS = ("task", "encoding", "seed", "rate", "state", "progress", "step", "validation", "seconds", "run")
 
@@ -57,7 +57,7 @@ def _unfinished(store: Store, kept: Kept, missing: int, key: str) -> None:
         if st.button("Go on", key=f"{key}-resume", icon=":material/play_arrow:", type="primary"):
             jobs.resume(store, kept)
             st.rerun()
-    said = jobs.log(kept)
+    said = tail(kept.folder / "log.txt")
     if said:
         with st.expander("What its process said"):
             st.code(said, language=None)
@@ -78,12 +78,7 @@ def _live(store: Store, kept: Kept, key: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             done = look.count("done") + look.count("diverged")
             st.markdown(f"**{look.stage}**: {done} of {len(look.runs)} runs done{_left(look)}")
-            if st.button(
-                "Stop",
-                key=f"{key}-stop",
-                icon=":material/stop:",
-                help="Finishes the runs under way; pressed again, stops at once. What is done is kept.",
-            ):
+            if st.button("Stop", key=f"{key}-stop", icon=":material/stop:", help=HOW_TO_STOP):
                 stop(kept.folder)
                 busy = look.count("running")
                 st.toast("Finishing the runs under way; press again to stop at once." if busy else "Stopping.")
@@ -114,11 +109,9 @@ def _curves(kept: Kept, look: Look, key: str) -> None:
 
 
 def _runs(look: Look, key: str) -> None:
-    order = {"running": 0, "failed": 1, "diverged": 2, "interrupted": 3, "waiting": 4, "done": 5}
+    order = {"running": 0, "failed": 1, "damaged": 2, "diverged": 3, "interrupted": 4, "waiting": 5, "done": 6}
     rows = sorted(look.runs, key=lambda run: order.get(run["state"], 9))
-    table = pd.DataFrame(
-        rows, columns=["task", "encoding", "seed", "rate", "state", "step", "of", "validation", "seconds", "run"]
-    )
+    table = pd.DataFrame(rows)
     table["progress"] = 100 * table["step"] / table["of"].clip(lower=1)
     st.dataframe(
         table, hide_index=True, height=240, placeholder="", key=f"{key}-live-runs",

@@ -11,14 +11,14 @@ from ordinate.app import attention_view, pictures, run_list
 from ordinate.app.garbage import settle
 from ordinate.app.pictures import plain
 from ordinate.app.run_data import Facts, environment, read, tail
+from ordinate.app.watch import EVERY
+from ordinate.core.config import write_value
 from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
 from ordinate.store import Run
 from ordinate.store.overview import describe, encoding_name
 from ordinate.studies.ahead import duration
 from ordinate.studies.plan import PILOT
 from ordinate.training import again
-
-EVERY = 2.0  # seconds between looks at a run that is under way
 
 
 def show(runs: Sequence[Run]) -> None:
@@ -30,7 +30,7 @@ def show(runs: Sequence[Run]) -> None:
         _beside(found)
     against, smoothing = _ways()
     if any(facts.state == "running" for facts in found):
-        _settled()
+        settle()
         st.fragment(_growing, run_every=EVERY)(runs, against, smoothing)
     else:
         _pictures(found, against, smoothing)
@@ -110,13 +110,13 @@ def _beside(found: Sequence[Facts]) -> None:
             st.error(f"{plain(label)} failed: {plain(facts.run.error)}")
     settings = {label: again.flat(facts.config) for facts, label in zip(found, labels, strict=True) if facts.config}
     keys = dict.fromkeys(key for one in settings.values() for key in one)
-    different = [key for key in keys if len({again.written(one.get(key)) for one in settings.values()}) > 1]
+    different = [key for key in keys if len({write_value(one.get(key)) for one in settings.values()}) > 1]
     summary = run_list.frame([_row(facts) for facts in found])
     summary.insert(0, "name", labels)
     st.dataframe(summary, hide_index=True, key="run-summary", column_config=run_list.config(), placeholder="")
     st.markdown("**Settings that differ**")
     if different:
-        columns = {label: [again.written(one.get(key)) for key in different] for label, one in settings.items()}
+        columns = {label: [write_value(one.get(key)) for key in different] for label, one in settings.items()}
         st.dataframe(pd.DataFrame({"setting": different} | columns), hide_index=True, key="run-differences")
     else:
         st.caption("None.")
@@ -146,12 +146,6 @@ def _ways() -> tuple[Against, float]:
             help="0: as it is. Otherwise each point counts so many times as much as the one after it.",
         )  # fmt: skip
     return "seconds" if against == "seconds" else "step", smoothing
-
-
-@st.cache_resource(show_spinner=False)
-def _settled() -> None:
-    """Once is enough."""
-    settle()
 
 
 def _growing(runs: Sequence[Run], against: Against, smoothing: float) -> None:
@@ -201,20 +195,7 @@ def _attention(found: Sequence[Facts]) -> None:
         for facts, label in zip(found, _labels(found), strict=True)
         if (path := facts.run.folder / "attention.safetensors").exists()
     }
-    if not kept:
-        return
-    st.markdown("**Attention**")
-    with st.container(horizontal=True):
-        label = st.selectbox("Run", list(kept), key="attention", width=260) if len(kept) > 1 else next(iter(kept))
-        maps = attention_view.read(kept[label], kept[label].stat().st_mtime_ns)
-        if not maps:
-            st.info("The attention maps of this run cannot be read: train it again to draw them.")
-            return
-        layer = st.selectbox("Layer", range(1, len(maps) + 1), key="layer", bind="query-params", width=110)
-        heads = maps[layer - 1]
-        head = st.selectbox("Head", ["all", *range(1, heads.shape[1] + 1)], key="head", bind="query-params", width=110)
-        example = st.selectbox("Example", range(1, len(heads) + 1), key="example", bind="query-params", width=120)
-    pictures.show(attention_view.picture(label, heads[example - 1], layer, head), "run-attention", heading=False)
+    attention_view.choose(kept, "run", what="Run", bind="query-params")
 
 
 def _settings(facts: Facts) -> None:
@@ -224,11 +205,11 @@ def _settings(facts: Facts) -> None:
     st.markdown("**Settings**")
     usual, command = _asked(facts.run.id, facts.config)
     settings = again.flat(facts.config)
-    table = pd.DataFrame({"setting": list(settings), "value": [again.written(value) for value in settings.values()]})
+    table = pd.DataFrame({"setting": list(settings), "value": [write_value(value) for value in settings.values()]})
     if usual is None:
         st.caption("What is usual for this task is not known here: this program has no such task or encoding.")
     else:
-        table["usual"] = [again.written(usual.get(key)) for key in settings]
+        table["usual"] = [write_value(usual.get(key)) for key in settings]
         table["differs"] = [settings[key] != usual.get(key) for key in settings]
         table = table.sort_values("differs", ascending=False, kind="stable")
         count = int(table["differs"].sum())

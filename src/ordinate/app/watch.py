@@ -8,10 +8,13 @@ from typing import Any
 
 from ordinate.store import Store
 from ordinate.studies.comparison import Curve
+from ordinate.studies.gather import Tolerant
 from ordinate.studies.plan import PILOT, Study
 from ordinate.studies.stages import next_stage
 from ordinate.studies.state import State
 from ordinate.training import RunConfig
+
+EVERY = 2.0  # seconds between looks at what is under way
 
 
 @dataclass
@@ -55,7 +58,7 @@ class Look:
     """What a look found."""
 
     stage: str
-    runs: tuple[dict[str, Any], ...]  # run, task, encoding, seed, rate, state, step, steps, score
+    runs: tuple[dict[str, Any], ...]  # run, task, encoding, seed, rate, state, step, of, validation, seconds
     curves: tuple[Curve, ...]
 
     def count(self, state: str) -> int:
@@ -66,7 +69,7 @@ class Watched:
     """One comparison, and all that was read of it."""
 
     def __init__(self, study: Study, store: Store) -> None:
-        self.state, self.store = State(study, store), store
+        self.state, self.store = Tolerant(State(study, store)), store
         self.readers: dict[str, Reader] = {}
         self.lock = Lock()
         self.metrics = {task: base.make_task().metric for task, _, base in study.bases}
@@ -77,7 +80,7 @@ class Watched:
             return self._look()
 
     def _look(self) -> Look:
-        self.state.failed = {}
+        self.state.failed = dict(self.state.damaged)  # runs that failed may be tried again, these are not
         stage = next_stage(self.state)
         named = {self._key(base): (task, encoding) for task, encoding, base in self.state.study.bases}
         rows, curves = [], []
@@ -112,7 +115,7 @@ class Watched:
                 "seconds": seconds,
             }
         run = self.store.run(config.id)
-        state = run.state if run.folder.exists() else "waiting"
+        state = "waiting" if not run.folder.exists() else "damaged" if config.id in self.state.damaged else run.state
         points = self._points(config, metric) if state != "waiting" else []
         at = self.readers[config.id].step if config.id in self.readers else 0
         score = points[-1][1] if points else None

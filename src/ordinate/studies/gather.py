@@ -21,7 +21,7 @@ PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding
 PER_ROW = ("split", "length", "score", "chance", "floor", "sequences", "hash", "seen")  # of an evaluated range
 
 
-class _Tolerant(State):
+class Tolerant(State):
     """A study read for a report: a run whose result cannot be read counts as failed and takes no other with it."""
 
     def __init__(self, state: State) -> None:
@@ -50,7 +50,7 @@ class _Tolerant(State):
 
 def gather(study: State, command: str) -> Comparison:
     """A study as far as it has come."""
-    state = _Tolerant(study)
+    state = Tolerant(study)
     _give_up(state)
     seeds = seeds_to_report(state)
     arms = state.arms()
@@ -129,7 +129,7 @@ def _shared(state: State, base: RunConfig) -> dict[str, Any]:
     return shared | {"evaluation_set": hashes}
 
 
-def _run(state: _Tolerant, arm: Arm, config: RunConfig) -> dict[str, Any]:
+def _run(state: Tolerant, arm: Arm, config: RunConfig) -> dict[str, Any]:
     result, run = state.result(config), state.store.run(config.id)
     pilot = config.seed == PILOT
     row = {"run": config.id, "task": arm.task, "encoding": arm.encoding, "seed": config.seed, "rate": config.lr}

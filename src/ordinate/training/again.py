@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ordinate.core.config import to_dict
+from ordinate.core.config import to_dict, write_value
 from ordinate.core.errors import InputError
 from ordinate.training.config import FROM_TASK, resolve
 
@@ -38,7 +38,7 @@ def command(config: Mapping[str, Any]) -> str | None:
             return None
         other = {key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key)}
         if not other:
-            pairs = [f"{key}={written(value)}" for key, value in given.items()]
+            pairs = [f"{key}={write_value(value)}" for key, value in given.items()]
             return shlex.join(["ordinate", "train", config["task"], "--encoding", encoding, *pairs])
         given |= {key: wanted[key] for key in wanted if key in other and key not in (*FROM_TASK, "rules")}
     return None
@@ -49,12 +49,3 @@ def _resolved(settings: Settings) -> Settings | None:
         return flat(to_dict(resolve(settings)))
     except InputError:
         return None
-
-
-def written(value: Any) -> str:
-    """As short as it can be read back: 0.003, where every digit of the float would be 0.0030000000000000001."""
-    if isinstance(value, list):
-        return f"[{','.join(written(item) for item in value)}]"
-    if isinstance(value, bool) or value is None:
-        return str(value).lower()
-    return repr(value) if isinstance(value, float) else str(value)

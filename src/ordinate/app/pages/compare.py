@@ -31,13 +31,14 @@ def page() -> None:
             return
         _describe(_told(task))
         form = st.container()
-    if not shelf.names(stores.own()):  # there is nothing but examples: they need not wait for the form
+    begun = bool(shelf.names(stores.own()))
+    if not begun:  # there is nothing but examples: they need not wait for the form
         with right:
             _show(None, task)
     with form:
         job = _prepared(task)
         below = st.container()  # timing takes a second: what is known is drawn first
-    if shelf.names(stores.own()):
+    if begun:
         with right:
             _show(job, task)
     if job is not None:

@@ -6,12 +6,12 @@ import streamlit as st
 
 from ordinate.app import run_list, run_view, stores
 from ordinate.app.pictures import plain
+from ordinate.app.watch import EVERY
 from ordinate.report.chart import short
 from ordinate.store import Run, Store
 from ordinate.store.table import Row
 
 MOST = 12  # runs side by side
-EVERY = 2.0  # seconds between looks while something runs
 
 
 def page() -> None:
