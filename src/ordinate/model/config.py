@@ -133,6 +133,11 @@ PRESETS: dict[str, dict[str, Any]] = {
     ),
 }
 PRESETS |= {
+    # for one machine without an accelerator: the first trains in minutes, the second in hours
+    "nano": PRESETS["modern"] | dict(dim=128, layers=4, heads=4, length=256, vocabulary=1_024),
+    "micro": PRESETS["modern"] | dict(dim=256, layers=4, heads=4, length=256, vocabulary=4_096),
+}
+PRESETS |= {
     # 0.02 as their documents have it: meant for such widths, and far too small for narrow models
     size: PRESETS["modern"] | dict(dim=dim, layers=layers, heads=heads, init_std=0.02, embedding_std=0.02)
     for size, dim, layers, heads in (

@@ -135,6 +135,16 @@ class Transformer(nn.Module):
             cache.commit(pair.k, explicit=positions is not None)
         return self._answer(x, place.keep, place.documents)
 
+    def states(self, tokens: Int[Tensor, "b n"], documents: Tensor | None = None) -> Float[Tensor, "b n d"]:
+        """The last hidden states, for those who make logits a few at a time."""
+        place = arrive(self.config, self.parts, tokens, documents=documents)
+        return self.run(F.embedding(tokens.long(), self.embedding.weight), self.pair(place))
+
+    @property
+    def unembedding(self) -> Float[Tensor, "outputs d"]:
+        """What turns a hidden state into logits."""
+        return self.embedding.weight if self.head is None else self.head.weight
+
     def run(self, x: Float[Tensor, "b n d"], pair: Pair, cache: Cache | None = None) -> Float[Tensor, "b n d"]:
         """The blocks, from token embeddings to the last hidden states."""
         x, bounds, documents = self.begin(x, pair)

@@ -1,0 +1,17 @@
+"""`ordinate lm`: language models that differ in their encoding alone. One file per command."""
+
+import typer
+
+from ordinate.cli.lm import plan as plan_command
+from ordinate.cli.lm import sizes as sizes_command
+from ordinate.cli.lm import train as train_command
+
+app = typer.Typer(
+    help="Train language models that differ in their encoding alone.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("sizes")(sizes_command.run)
+app.command("plan")(plan_command.run)
+app.command("train")(train_command.run)

@@ -1,0 +1,100 @@
+"""`ordinate lm plan`: what training would do, and what it would cost."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ordinate.cli.settings import read_settings
+
+if TYPE_CHECKING:
+    from ordinate.cli.lm.request import Request
+
+SHARE = 0.5  # of the speed of a large product, which training reaches about half of
+
+
+def run(
+    settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.001 batch=32."),
+    size: str = typer.Option(..., "--size", help="nano, micro, tiny, small, medium or large."),
+    encoding: str = typer.Option(..., "--encoding", "-e", help="An encoding: rope, alibi, rope(base=500000)."),
+    budget: str = typer.Option(None, "--budget", help="Tokens, as in 2.4B, or several: 1.2B,2.4B."),
+    data: Path = typer.Option(None, "--data", help="A folder that `lm prepare` made."),
+    root: Path = typer.Option(Path("checkpoints"), "--checkpoints", help="Folder of the checkpoints."),
+    seed: int = typer.Option(42, "--seed"),
+    device: str = typer.Option("auto", "--device", help="cpu, cuda, mps or auto."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Show the trunk and the branches of some budgets, what of them is done, and what the rest costs."""
+    from ordinate.cli.lm.request import resolve_request
+
+    request = resolve_request(size, encoding, budget, data, seed, device, read_settings(None, settings, ("encoding",)))
+    content = describe(request, root, device)
+    if as_json:
+        print(json.dumps(content, indent=1))
+    else:
+        show(content, sys.stdout)
+
+
+def describe(request: "Request", root: Path, device: str) -> dict[str, Any]:
+    """The plan as plain data."""
+    import torch
+
+    from ordinate.lm.meter import matmul_rate
+    from ordinate.lm.plan import legs
+    from ordinate.lm.sizes import flops_per_token, parameters
+    from ordinate.model import pick_device
+
+    config, corpus = request.config, request.corpus
+    planned = legs(root, config, request.branches)
+    tokens = sum(leg.steps for leg in planned) * config.step_tokens
+    flops = tokens * flops_per_token(config.model)
+    network, own = parameters(config.model)
+    peak = matmul_rate(pick_device(device), getattr(torch, config.precision))
+    return {
+        "size": config.size, "encoding": config.encoding, "seed": config.seed, "precision": config.precision,
+        "parameters": network, "encoding_parameters": own, "data": str(corpus.folder),
+        "corpus_tokens": corpus.tokens("train"), "step_tokens": config.step_tokens,
+        "warmup_steps": config.warmup, "budgets": [branch.budget for branch in request.branches],
+        "stretches": [
+            {"what": leg.what, "folder": str(leg.folder), "begin": leg.begin, "end": leg.end,
+             "tokens": leg.steps * config.step_tokens, "difference": list(leg.difference)}
+            for leg in planned
+        ],
+        "tokens": tokens, "separate_tokens": sum(branch.end for branch in request.branches) * config.step_tokens,
+        "flops": flops, "seconds": flops / (peak * SHARE),
+    }  # fmt: skip
+
+
+def show(plan: dict[str, Any], file: Any) -> None:
+    """The plan as a person reads it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ordinate.lm.amount import write_tokens
+    from ordinate.studies.ahead import duration
+
+    console = Console(file=file, highlight=False, markup=False, width=None if file.isatty() else 120)
+    console.print(
+        f"{plan['size']} with {plan['encoding']}: {plan['parameters'] + plan['encoding_parameters']:,} parameters, "
+        f"{plan['step_tokens']:,} tokens a step, {plan['precision']}, data from {plan['data']} "
+        f"({plan['corpus_tokens']:,} tokens)"
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("", "from step", "to step", "tokens", "folder"):
+        table.add_column(column, justify="right" if "step" in column or column == "tokens" else "left", no_wrap=True)
+    for leg in plan["stretches"]:
+        cost = write_tokens(leg["tokens"]) if leg["tokens"] else "done"
+        table.add_row(leg["what"], f"{leg['begin']:,}", f"{leg['end']:,}", cost, leg["folder"])
+    console.print(table)
+    for leg in plan["stretches"]:
+        if leg["difference"]:
+            console.print(f"{leg['folder']}, because the plain name is taken: {'; '.join(leg['difference'])}")
+    longest = max(plan["budgets"]) / plan["corpus_tokens"]
+    console.print(
+        f"{plan['tokens']:,} tokens to train"
+        + (f" ({plan['separate_tokens']:,} if each budget were trained alone)" if len(plan["budgets"]) > 1 else "")
+        + f", about {duration(plan['seconds'])} at half of this machine's matmul speed; "
+        f"the largest budget passes {longest:.2g} times over the data"
+    )

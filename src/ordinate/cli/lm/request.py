@@ -1,0 +1,59 @@
+"""What `lm plan` and `lm train` are asked for, resolved."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ordinate.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ordinate.lm.config import TrunkConfig
+    from ordinate.lm.schedule import Branch
+    from ordinate.text.corpus import Corpus
+
+DATA = Path("data")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A model, its data, and the budgets that it is to be trained to."""
+
+    config: "TrunkConfig"
+    corpus: "Corpus"
+    branches: "list[Branch]"
+
+
+def resolve_request(
+    size: str, encoding: str, budget: str | None, data: Path | None, seed: int, device: str, settings: dict[str, Any]
+) -> Request:
+    """From what stands on the command line."""
+    from ordinate.lm.amount import parse_tokens
+    from ordinate.lm.config import resolve
+    from ordinate.lm.precision import usual_precision
+    from ordinate.lm.schedule import branches
+    from ordinate.lm.sizes import recipe
+    from ordinate.model import PRESETS, pick_device
+    from ordinate.text.corpus import open_corpus
+
+    usual = recipe(size)
+    given = {"precision": usual_precision(pick_device(device)), "seed": seed} | settings
+    corpus = open_corpus(data or _prepared(int(given.get("vocabulary", PRESETS[size]["vocabulary"]))))
+    config, decay = resolve(size, encoding, corpus.fingerprint, given)
+    budgets = [parse_tokens(text) for text in budget.split(",")] if budget else [usual.budget]
+    return Request(config, corpus, branches(config, budgets, decay))
+
+
+def _prepared(vocabulary: int) -> Path:
+    """The one folder of prepared data that has a model's vocabulary."""
+    from ordinate.text.corpus import open_corpus
+
+    folders = [path.parent for path in sorted(DATA.glob("*/manifest.json"))]
+    fitting = [folder for folder in folders if open_corpus(folder).vocabulary == vocabulary]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise InputError(f"{len(fitting)} folders of {DATA}/ fit: name one with --data, as in --data {fitting[0]}")
+    raise InputError(
+        f"no data with a vocabulary of {vocabulary:,} is prepared in {DATA}/: run"
+        f"  ordinate lm prepare --vocabulary {vocabulary}  or name a folder with --data"
+    )

@@ -1,0 +1,43 @@
+"""`ordinate lm sizes`: the models there are."""
+
+import json
+import sys
+
+import typer
+
+
+def run(
+    encoding: str = typer.Option("rope", "--encoding", "-e", help="The encoding whose own parameters are counted."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """List the sizes with their parameters, shapes and budgets."""
+    from ordinate.lm.amount import write_tokens
+    from ordinate.lm.sizes import RECIPES, parameters, shape
+
+    rows = []
+    for name, recipe in RECIPES.items():
+        config = shape(name, encoding)
+        network, own = parameters(config)
+        rows.append(
+            {
+                "size": name, "parameters": network, "encoding_parameters": own, "width": config.dim,
+                "layers": config.layers, "heads": config.heads, "vocabulary": config.vocabulary,
+                "length": config.length, "batch": recipe.batch, "lr": recipe.lr, "warmup": recipe.warmup,
+                "budgets": list(recipe.budgets),
+            }
+        )  # fmt: skip
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    heads = ("size", "parameters", encoding, "width", "layers", "heads", "vocabulary", "length", "batch", "rate")
+    for column in (*heads, "budgets"):
+        table.add_column(column.replace("[", "\\["), justify="left" if column in ("size", "budgets") else "right", no_wrap=True)
+    for row in rows:
+        numbers = [f"{row[k]:,}" for k in ("parameters", "encoding_parameters", "width", "layers", "heads")]
+        more = [f"{row[k]:,}" for k in ("vocabulary", "length", "batch")] + [f"{row['lr']:g}"]
+        table.add_row(row["size"], *numbers, *more, ", ".join(map(write_tokens, row["budgets"])))
+    Console(highlight=False, width=None if sys.stdout.isatty() else 120).print(table)

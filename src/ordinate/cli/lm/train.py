@@ -1,0 +1,150 @@
+"""`ordinate lm train`: one trunk, a branch for each budget."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ordinate.cli.lm.plan import describe, show
+from ordinate.cli.settings import read_settings
+from ordinate.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ordinate.lm.trainer import Now
+
+
+def run(
+    settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.001 batch=32."),
+    size: str = typer.Option(..., "--size", help="nano, micro, tiny, small, medium or large."),
+    encoding: str = typer.Option(..., "--encoding", "-e", help="An encoding: rope, alibi, rope(base=500000)."),
+    budget: str = typer.Option(None, "--budget", help="Tokens, as in 2.4B, or several: 1.2B,2.4B."),
+    data: Path = typer.Option(None, "--data", help="A folder that `lm prepare` made."),
+    root: Path = typer.Option(Path("checkpoints"), "--checkpoints", help="Folder of the checkpoints."),
+    seed: int = typer.Option(42, "--seed"),
+    device: str = typer.Option("auto", "--device", help="cpu, cuda, mps or auto."),
+    threads: int = typer.Option(None, "--threads", help="Of each process; by default all cores are shared out."),
+    micro_batch: int = typer.Option(None, "--micro-batch", help="Sequences of one pass; the rest is accumulated."),
+    shard: str = typer.Option("none", "--shard", help="none, or fsdp2: weights cut over the processes of torchrun."),
+    compiled: bool = typer.Option(False, "--compile", help="torch.compile: a minute to start, then faster."),
+    save_every: float = typer.Option(300.0, "--save-every", help="Seconds between checkpoints."),
+    keep: int = typer.Option(1, "--keep", help="Checkpoints to keep of each stretch, the latest among them."),
+    valid_every: int = typer.Option(500, "--valid-every", help="Steps between validations."),
+    valid_tokens: int = typer.Option(1_000_000, "--valid-tokens", help="Tokens of a validation, at most."),
+    track: str = typer.Option("", "--track", help="wandb, tensorboard, or both: wandb,tensorboard."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show the plan and stop."),
+    as_json: bool = typer.Option(False, "--json", help="The results as one JSON document on stdout."),
+) -> None:
+    """Train a language model to one or more budgets; go on where it was stopped."""
+    from ordinate.cli.lm.request import resolve_request
+    from ordinate.lm.course import Course
+    from ordinate.lm.ranks import joined
+    from ordinate.lm.sinks import known
+    from ordinate.lm.stretch import Stopped
+    from ordinate.lm.trainer import Diverged, Options, check_fit
+    from ordinate.model import pick_device
+    from ordinate.store.files import read_json
+    from ordinate.training import environment
+
+    if shard not in ("none", "fsdp2"):
+        raise InputError(f"unknown shard {shard!r}: choose none or fsdp2")
+    checked = {"threads": threads, "micro-batch": micro_batch, "keep": keep, "save-every": save_every}
+    for name, value in (checked | {"valid-every": valid_every, "valid-tokens": valid_tokens}).items():
+        if value is not None and value < 1:
+            raise InputError(f"--{name} must be at least 1, got {value:g}")
+    trackers = tuple(known(name) for name in track.split(",") if name)
+    request = resolve_request(size, encoding, budget, data, seed, device, read_settings(None, settings, ("encoding",)))
+    options = Options(
+        device=device, micro_batch=micro_batch, shard="fsdp2" if shard == "fsdp2" else "none", compiled=compiled,
+        save_every=save_every, keep=keep, valid_every=valid_every, valid_tokens=valid_tokens, trackers=trackers,
+    )  # fmt: skip
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    own = threads or max(1, len(os.sched_getaffinity(0)) // world if hasattr(os, "sched_getaffinity") else 1)
+    chosen = pick_device(device)
+    with environment.prepared(own, str(chosen)), joined(chosen) as ranks:
+        check_fit(request.config, request.corpus, ranks)
+        if ranks.first:
+            show(describe(request, root, device), sys.stderr)
+        if dry_run:
+            return
+        course = Course(request.config, request.corpus, root, options, ranks)
+        try:
+            with _Display(ranks.first) as display:
+                folders = course.run(request.branches, display.show)
+        except Stopped as stopped:
+            if ranks.first:
+                print(f"ordinate: stopped; {stopped}; start again to go on", file=sys.stderr)
+            raise typer.Exit(130) from None
+        except KeyboardInterrupt:
+            print("ordinate: interrupted; start again to go on from the last checkpoint", file=sys.stderr)
+            raise typer.Exit(130) from None
+        except Diverged as diverged:
+            print(f"ordinate: {diverged}; what was saved before is kept", file=sys.stderr)
+            raise typer.Exit(1) from None
+    if ranks.first:
+        _tell([{"folder": str(folder), **read_json(folder / "result.json")} for folder in folders], as_json)
+
+
+def _tell(results: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(results, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("model", "tokens", "validation loss", "bits per byte", "seconds"):
+        table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
+    for row in results:
+        cells = [
+            f"{row['tokens']:,}",
+            f"{row['valid_loss']:.4f}",
+            f"{row['bits_per_byte']:.4f}",
+            f"{row['seconds']:.0f}",
+        ]
+        table.add_row(row["folder"], *cells)
+    Console(highlight=False, markup=False).print(table)
+
+
+class _Display:
+    """A bar on a terminal, a line now and then elsewhere; all on stderr."""
+
+    def __init__(self, shown: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        self.shown, self.console = shown, Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[now]}"),
+        )
+        off = not self.console.is_terminal or not shown
+        self.bar = Progress(*columns, console=self.console, transient=True, disable=off)
+        self.lines: dict[str, Any] = {}
+
+    def __enter__(self) -> "_Display":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def show(self, now: "Now") -> None:
+        from ordinate.studies.ahead import duration
+
+        numbers = now.numbers
+        parts = [f"loss {numbers['loss']:.3f}"] if "loss" in numbers else []
+        parts += [f"validation {numbers['valid_loss']:.3f}"] if "valid_loss" in numbers else []
+        if "tokens_per_second" in numbers:
+            parts.append(f"{numbers['tokens_per_second']:,.0f} tokens/s ({numbers['mfu']:.0%} of matmul)")
+            parts.append(f"{duration(now.seconds_left)} left")
+        text = "  ".join(parts)
+        if now.stretch not in self.lines:
+            self.lines[now.stretch] = self.bar.add_task(now.stretch, total=now.end, now="")
+        self.bar.update(self.lines[now.stretch], completed=now.step, total=now.end, now=text)
+        if self.shown and not self.console.is_terminal and (now.step % 100 == 0 or "valid_loss" in numbers):
+            print(f"{now.stretch}  step {now.step:,}/{now.end:,}  {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,111 @@
+"""The full state of a model at a step. Data and dropout follow from the step, so no generator need be saved.
+
+One format for one process, for ranks with copies and for ranks with shards: whole tensors by name, written by rank 0.
+So a run may go on with another number of ranks.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, distribute_tensor
+
+from ordinate.core.errors import InputError
+from ordinate.store.files import replacing
+
+SCHEMA = 1
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+
+
+def whole_state(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, dict[str, Any]]:
+    """Weights and moments by name. Ranks with shards must all call it."""
+    weights = {name: _whole(weight) for name, weight in model.named_parameters()}
+    moments = {
+        name: {part: _whole(optimiser.state[weight][part]) for part in MOMENTS}
+        for name, weight in model.named_parameters()
+        if weight in optimiser.state
+    }
+    return {"model": weights, "optimiser": moments}
+
+
+def save(path: Path, owner: str, state: dict[str, Any]) -> None:
+    """Replace a checkpoint as a whole. `state` is tensors and plain data; `owner` is the id of what it belongs to."""
+    with replacing(path) as file:
+        torch.save({"schema": SCHEMA, "owner": owner, **state}, file)
+
+
+def load(path: Path, owner: str, model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Any]:
+    """Put weights and moments back, all checked before any is used; returns the rest. Loads tensors, never code."""
+    try:
+        saved = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file shows itself in many ways
+        raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away") from error
+    if not isinstance(saved, dict) or saved.pop("schema", None) != SCHEMA:
+        raise InputError(f"{path} is no checkpoint that this version reads: move it away")
+    if saved.pop("owner", None) != owner:
+        raise InputError(f"{path} belongs to another model or configuration: move it away")
+    weights, moments = saved.pop("model", None), saved.pop("optimiser", None)
+    parameters = dict(model.named_parameters())
+    if problem := _problem(parameters, weights, moments) or _odd(saved):
+        raise InputError(f"{path} does not fit its model ({problem}): move it away")
+    with torch.no_grad():
+        for name, weight in parameters.items():
+            weight.copy_(_like(weights[name], weight))
+            if name in moments:
+                optimiser.state[weight] = {
+                    "step": moments[name]["step"].to(weight.device if weight.is_cuda else "cpu"),
+                    "exp_avg": _like(moments[name]["exp_avg"], weight),
+                    "exp_avg_sq": _like(moments[name]["exp_avg_sq"], weight),
+                }
+    return saved
+
+
+def fingerprint(path: Path) -> str:
+    """The hash of a file, so that a branch can say which checkpoint it left from."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _problem(parameters: dict[str, nn.Parameter], weights: Any, moments: Any) -> str:
+    """What is wrong with saved tensors; empty if nothing is."""
+    if not isinstance(weights, dict) or not isinstance(moments, dict):
+        return "weights or moments are missing"
+    if weights.keys() != parameters.keys():
+        odd = sorted(map(str, weights.keys() ^ parameters.keys()))
+        return f"{odd[0]} is in one of them alone"
+    if moments and moments.keys() != parameters.keys():
+        return "it has moments of some weights alone"
+    for name, weight in parameters.items():
+        saved = moments.get(name, dict.fromkeys(MOMENTS))
+        if not isinstance(saved, dict) or saved.keys() != set(MOMENTS):
+            return f"the moments of {name} are incomplete"
+        tensors = [weights[name]] + ([saved["exp_avg"], saved["exp_avg_sq"]] if moments else [])
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor) or tensor.shape != weight.shape or tensor.dtype != weight.dtype:
+                return f"{name} has another shape or type"
+        steps = saved["step"]
+        if moments and not (isinstance(steps, Tensor) and steps.dim() == 0 and steps.dtype == torch.float32):
+            return f"the count of steps of {name} is no number"
+    return ""
+
+
+def _odd(rest: dict[str, Any]) -> str:
+    """What is wrong with the plain part of a checkpoint."""
+    step, journal = rest.get("step"), rest.get("journal")
+    for name, value in (("step", step), ("journal", journal)):
+        if type(value) is not int or value < 0:
+            return f"its {name} is {value!r:.40}"
+    return ""
+
+
+def _whole(tensor: Tensor) -> Tensor:
+    found = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+    return found.detach().cpu()
+
+
+def _like(saved: Tensor, weight: Tensor) -> Tensor:
+    """On the device of a weight, cut as it is."""
+    here = saved.to(weight.device)
+    return distribute_tensor(here, weight.device_mesh, weight.placements) if isinstance(weight, DTensor) else here

@@ -1,0 +1,113 @@
+"""What one language model is: everything that the path of its weights depends on, resolved before it starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Literal
+
+from ordinate.core.config import build, digest, settle
+from ordinate.core.errors import InputError, nearest
+from ordinate.lm.sizes import recipe
+from ordinate.model import PRESETS, ModelConfig
+
+# How packed documents stand in a row: where positions start again, and who sees whom.
+PACKING: dict[str, dict[str, Any]] = {
+    "restart+masked": dict(document_positions="restart", document_mask=True),
+    "continue+masked": dict(document_positions="continue", document_mask=True),
+    "continue+unmasked": dict(document_positions="continue", document_mask=False),
+}
+# What a language model is, whatever its size.
+FIXED: dict[str, Any] = dict(causal=True, axes=1, readout="tokens", classes=None)
+
+
+@dataclass(frozen=True)
+class TrunkConfig:
+    """A model at a rate that stays: what all budgets share. Ranks and the cut of a batch may differ between starts."""
+
+    size: str
+    model: ModelConfig
+    corpus: str  # the fingerprint of the data
+    batch: int  # sequences per step
+    lr: float
+    warmup: int  # steps
+    betas: tuple[float, ...] = (0.9, 0.95)
+    weight_decay: float = 0.1  # on matrices of the network; never on norms or what an encoding trains
+    clip: float = 1.0
+    mix: float = 0.0  # share of sequences that are algorithmic problems
+    precision: Literal["float32", "bfloat16"] = "float32"
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        problems = settle(self)
+        problems += [
+            f"{name} must be at least {least:g}, got {value:g}"
+            for name, least in (("batch", 1), ("lr", 1e-12), ("warmup", 0), ("weight_decay", 0), ("clip", 0))
+            if (value := getattr(self, name)) < least
+        ]
+        if not 0 <= self.mix <= 1:
+            problems.append(f"mix must lie in 0 to 1, got {self.mix:g}")
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+            problems.append(f"betas must be two numbers from 0 to below 1, got {list(self.betas)}")
+        if problems:
+            raise InputError("; ".join(problems))
+
+    @cached_property
+    def id(self) -> str:
+        return digest(self)
+
+    @property
+    def step_tokens(self) -> int:
+        """Tokens that one step of the optimiser learns from."""
+        return self.batch * self.model.length
+
+    @property
+    def encoding(self) -> str:
+        named = self.model.encoding
+        return named if isinstance(named, str) else ",".join(named)
+
+
+@dataclass(frozen=True)
+class Decay:
+    """How the rate falls at the end of a budget."""
+
+    share: float = 0.1  # of the budget
+    shape: Literal["sqrt", "linear"] = "sqrt"  # 1 - sqrt falls fast at first
+    floor: float = 0.0  # share of the rate that is left at the end
+
+    def __post_init__(self) -> None:
+        problems = settle(self)
+        if not 0 < self.share < 1:
+            problems.append(f"decay must lie between 0 and 1, got {self.share:g}")
+        if not 0 <= self.floor < 1:
+            problems.append(f"decay_floor must be at least 0 and below 1, got {self.floor:g}")
+        if problems:
+            raise InputError("; ".join(problems))
+
+
+_DECAY = {"decay": "share", "decay_shape": "shape", "decay_floor": "floor"}
+
+
+def resolve(
+    size: str, encoding: str | tuple[str, ...], corpus: str, settings: Mapping[str, Any] | None = None
+) -> tuple[TrunkConfig, Decay]:
+    """A whole configuration from a size, an encoding, a corpus' fingerprint, and what a user gave on top."""
+    usual, given = recipe(size), dict(settings or {})
+    packing = given.pop("packing", "restart+masked")
+    if packing not in PACKING:
+        raise InputError(f"unknown packing {packing!r}: {nearest(str(packing), PACKING)}")
+    fixed = FIXED | PACKING[packing]
+    model_keys = {f.name for f in fields(ModelConfig)} - fixed.keys() - {"encoding"}
+    own_keys = {f.name for f in fields(TrunkConfig)} - {"size", "model", "corpus"}
+    decays = {_DECAY[key]: given.pop(key) for key in list(given) if key in _DECAY}
+    model = {key: given.pop(key) for key in list(given) if key in model_keys}
+    problems = [f"{key} is decided by what a language model is" for key in given if key in fixed]
+    problems += [
+        f"unknown key {key}: {nearest(key, own_keys | model_keys | _DECAY.keys() | {'packing'})}"
+        for key in given
+        if key not in own_keys | fixed.keys()
+    ]
+    if problems:
+        raise InputError("; ".join(problems))
+    shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": encoding})
+    own = dict(size=size, corpus=corpus, model=shape, batch=usual.batch, lr=usual.lr, warmup=usual.warmup)
+    return build(TrunkConfig, own, given), build(Decay, decays)

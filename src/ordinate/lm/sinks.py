@@ -1,0 +1,89 @@
+"""Where a run's numbers go beside its own journal: trackers, with tokens as their axis."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import Any, Protocol, runtime_checkable
+
+from ordinate.core.errors import InputError, nearest
+from ordinate.lm.folders import Home
+
+Numbers = dict[str, float]
+
+
+@runtime_checkable
+class Sink(Protocol):
+    """Takes numbers at a number of tokens."""
+
+    def log(self, tokens: int, numbers: Numbers) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class WeightsAndBiases:
+    """A run of wandb with a true token axis. Without a key it is written to the folder, to be synced later."""
+
+    def __init__(self, home: Home, group: str) -> None:
+        wandb = _module("wandb")
+        known = os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_MODE")
+        # The same name goes on with the same run; a branch is a run of its own in its trunk's group.
+        name = home.folder.name
+        self.run = wandb.init(
+            project="ordinate", name=name, id=re.sub(r"[^A-Za-z0-9_-]", "-", name), group=group, resume="allow",
+            dir=home.folder, config=home.identity, mode=None if known else "offline",
+            settings=wandb.Settings(silent=True),
+        )  # fmt: skip
+        self.run.define_metric("tokens")
+        self.run.define_metric("*", step_metric="tokens")
+
+    def log(self, tokens: int, numbers: Numbers) -> None:
+        self.run.log({"tokens": tokens, **numbers})
+
+    def close(self) -> None:
+        self.run.finish()
+
+
+class TensorBoard:
+    """Event files; the step is the number of tokens."""
+
+    def __init__(self, home: Home, group: str) -> None:
+        _module("tensorboard")
+        self.writer = import_module("torch.utils.tensorboard").SummaryWriter(str(home.folder / "tensorboard"))
+
+    def log(self, tokens: int, numbers: Numbers) -> None:
+        for name, value in numbers.items():
+            self.writer.add_scalar(name, value, global_step=tokens)
+
+    def close(self) -> None:
+        self.writer.close()
+
+
+SINKS: dict[str, type[WeightsAndBiases] | type[TensorBoard]] = {"wandb": WeightsAndBiases, "tensorboard": TensorBoard}
+
+
+@contextmanager
+def opened(names: Sequence[str], home: Home, group: str) -> Iterator[list[Sink]]:
+    """The trackers of these names for a folder, closed in the end."""
+    with ExitStack() as stack:
+        sinks: list[Sink] = []
+        for name in names:
+            sink = SINKS[known(name)](home, group)
+            stack.callback(sink.close)
+            sinks.append(sink)
+        yield sinks
+
+
+def known(name: str) -> str:
+    """The tracker of this name, if there is one."""
+    if name not in SINKS:
+        raise InputError(f"no tracker is called {name!r}: {nearest(name, SINKS)}")
+    return name
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise InputError(f"logging to {name} needs its package: pip install {name}") from error

@@ -1,0 +1,166 @@
+"""Branches of one trunk: bitwise what a straight run gives, whatever happened on the way."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from ordinate.core.errors import InputError
+from ordinate.lm.course import Course
+from ordinate.lm.folders import branch_home, trunk_home
+from ordinate.lm.plan import legs
+from ordinate.lm.ranks import Ranks
+from ordinate.lm.schedule import Branch, branches
+from ordinate.lm.trainer import Now, Options, Trainer
+from ordinate.store.files import Journal, read_json
+from ordinate.text.corpus import Corpus
+from tests.lm.small import decay, small_config
+
+OPTIONS = Options(device="cpu", log_every=1, valid_every=5, valid_tokens=64, save_every=0.0)
+
+
+class Crash(Exception):  # noqa: N818
+    """Stands for anything that ends a process."""
+
+
+def _planned(corpus: Corpus, *steps: int) -> list[Branch]:
+    config = small_config(corpus)
+    return branches(config, [count * config.step_tokens for count in steps], decay)
+
+
+def _course(corpus: Corpus, root: Path, **settings: object) -> Course:
+    return Course(small_config(corpus, **settings), corpus, root, OPTIONS)  # type: ignore[arg-type]
+
+
+def _straight(corpus: Corpus, end: Branch) -> dict[str, torch.Tensor]:
+    trainer = Trainer(small_config(corpus), corpus, OPTIONS, Ranks(), end)
+    for _ in range(end.end):
+        trainer.advance()
+    return {name: weight.detach() for name, weight in trainer.model.named_parameters()}
+
+
+def _weights(folder: Path) -> dict[str, torch.Tensor]:
+    found: dict[str, torch.Tensor] = torch.load(folder / "latest.pt", weights_only=True)["model"]
+    return found
+
+
+def _assert_same(found: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> None:
+    assert found.keys() == wanted.keys()
+    assert all(torch.equal(found[name], wanted[name]) for name in wanted)
+
+
+def _files(folder: Path) -> dict[str, str]:
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir() if p.name != "heartbeat"}
+
+
+def _crashing(*at: tuple[str, int]) -> object:
+    """Ends training when a stretch comes to a step, each time once."""
+    left = list(at)
+
+    def watch(now: Now) -> None:
+        if left and left[0][0] in now.stretch and now.step >= left[0][1]:
+            left.pop(0)
+            raise Crash
+
+    return watch
+
+
+def test_branches_are_straight_runs_bitwise(corpus: Corpus, tmp_path: Path) -> None:
+    planned = _planned(corpus, 10, 20)
+    folders = _course(corpus, tmp_path).run(planned)
+    assert [folder.name for folder in folders] == ["nano_rope_640_s42", "nano_rope_1.28k_s42"]
+    for folder, end in zip(folders, planned, strict=True):
+        _assert_same(_weights(folder), _straight(corpus, end))
+
+
+def test_interruptions_of_trunk_and_branch_leave_no_trace(corpus: Corpus, tmp_path: Path) -> None:
+    planned = _planned(corpus, 10, 20)
+    straight = _course(corpus, tmp_path / "straight").run(planned)
+    course, watch = _course(corpus, tmp_path / "broken"), _crashing(("trunk", 4), ("640", 8), ("trunk", 12), ("1.28k", 17))
+    for _ in range(4):
+        with pytest.raises(Crash):
+            course.run(planned, watch)  # type: ignore[arg-type]
+    for whole, broken in zip(straight, course.run(planned, watch), strict=True):  # type: ignore[arg-type]
+        _assert_same(_weights(broken), _weights(whole))
+        told = [list(Journal(folder / "metrics.jsonl").read()) for folder in (whole, broken)]
+        timed = ("tokens_per_second", "mfu")
+        plain = [[{k: v for k, v in row.items() if k not in timed} for row in rows] for rows in told]
+        assert plain[0] == plain[1]
+
+
+def test_a_larger_budget_later_extends_the_trunk_and_leaves_the_old_branch_alone(corpus: Corpus, tmp_path: Path) -> None:
+    course = _course(corpus, tmp_path)
+    small, large = _planned(corpus, 10, 20)
+    (old,) = course.run([small])
+    before = _files(old)
+    assert [(leg.what, leg.begin, leg.end) for leg in legs(tmp_path, course.config, [small, large])] == [
+        ("branch", 10, 10), ("trunk", 7, 14), ("branch", 14, 20),
+    ]  # fmt: skip
+    (new,) = course.run([large])
+    assert _files(old) == before
+    _assert_same(_weights(new), _straight(corpus, large))
+
+
+def test_a_smaller_budget_later_goes_over_old_ground(corpus: Corpus, tmp_path: Path) -> None:
+    course = _course(corpus, tmp_path)
+    small, middle, large = _planned(corpus, 10, 16, 20)
+    course.run([small, large])
+    trunk = trunk_home(tmp_path, course.config).folder
+    before = _files(trunk)
+    assert [(leg.what, leg.begin, leg.end) for leg in legs(tmp_path, course.config, [middle])] == [
+        ("replay", 7, 11), ("branch", 11, 16),
+    ]  # fmt: skip
+    (folder,) = course.run([middle])
+    _assert_same(_weights(folder), _straight(corpus, middle))
+    after = _files(trunk)
+    assert after.pop("branch_000000011.pt") and after == before
+
+
+def test_what_is_done_is_not_done_again(corpus: Corpus, tmp_path: Path) -> None:
+    course = _course(corpus, tmp_path)
+    planned = _planned(corpus, 10)
+    course.run(planned)
+
+    def never(now: Now) -> None:
+        raise AssertionError("nothing is left to train")
+
+    course.run(planned, never)
+
+
+def test_another_configuration_gets_another_folder_and_says_what_differs(corpus: Corpus, tmp_path: Path) -> None:
+    planned = _planned(corpus, 10)
+    (first,) = _course(corpus, tmp_path).run(planned)
+    other = _course(corpus, tmp_path, lr=0.01)
+    home = branch_home(tmp_path, other.config, planned[0])
+    assert home.folder.name == f"{first.name}_v2"
+    assert home.difference == ("trunk.lr: 0.003 there, 0.01 here",)
+    (second,) = other.run(planned)
+    assert second == home.folder and first.exists()
+    assert branch_home(tmp_path, other.config, planned[0]).folder == second  # found again
+
+
+def test_a_branch_names_its_parent(corpus: Corpus, tmp_path: Path) -> None:
+    (folder,) = _course(corpus, tmp_path).run(_planned(corpus, 10))
+    kept = read_json(folder / "run.json")
+    parent = tmp_path / kept["parent"]
+    assert hashlib.sha256(parent.read_bytes()).hexdigest() == kept["parent_sha256"]
+
+
+def test_older_checkpoints_are_kept_on_request(corpus: Corpus, tmp_path: Path) -> None:
+    course = replace(_course(corpus, tmp_path), options=replace(OPTIONS, keep=3))
+    (folder,) = course.run(_planned(corpus, 10))
+    kept = sorted(path.name for path in folder.glob("step_*.pt"))
+    assert kept == ["step_000000008.pt", "step_000000009.pt", "step_000000010.pt"]
+
+
+def test_two_processes_do_not_train_one_folder(corpus: Corpus, tmp_path: Path) -> None:
+    from ordinate.store import Run
+
+    course = _course(corpus, tmp_path)
+    with (
+        Run(trunk_home(tmp_path, course.config).folder).claimed(),
+        pytest.raises(InputError, match="another process"),
+    ):
+        course.run(_planned(corpus, 10))
