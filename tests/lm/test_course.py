@@ -16,7 +16,8 @@ from ordinate.lm.schedule import Branch, branches
 from ordinate.lm.trainer import Now, Options, Trainer
 from ordinate.store.files import Journal, read_json
 from ordinate.text.corpus import Corpus
-from tests.lm.small import decay, small_config
+
+from .small import decay, small_config
 
 OPTIONS = Options(device="cpu", log_every=1, valid_every=5, valid_tokens=64, save_every=0.0)
 
@@ -78,7 +79,10 @@ def test_branches_are_straight_runs_bitwise(corpus: Corpus, tmp_path: Path) -> N
 def test_interruptions_of_trunk_and_branch_leave_no_trace(corpus: Corpus, tmp_path: Path) -> None:
     planned = _planned(corpus, 10, 20)
     straight = _course(corpus, tmp_path / "straight").run(planned)
-    course, watch = _course(corpus, tmp_path / "broken"), _crashing(("trunk", 4), ("640", 8), ("trunk", 12), ("1.28k", 17))
+    course, watch = (
+        _course(corpus, tmp_path / "broken"),
+        _crashing(("trunk", 4), ("640", 8), ("trunk", 12), ("1.28k", 17)),
+    )
     for _ in range(4):
         with pytest.raises(Crash):
             course.run(planned, watch)  # type: ignore[arg-type]
@@ -90,7 +94,9 @@ def test_interruptions_of_trunk_and_branch_leave_no_trace(corpus: Corpus, tmp_pa
         assert plain[0] == plain[1]
 
 
-def test_a_larger_budget_later_extends_the_trunk_and_leaves_the_old_branch_alone(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_larger_budget_later_extends_the_trunk_and_leaves_the_old_branch_alone(
+    corpus: Corpus, tmp_path: Path
+) -> None:
     course = _course(corpus, tmp_path)
     small, large = _planned(corpus, 10, 20)
     (old,) = course.run([small])

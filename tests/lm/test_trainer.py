@@ -14,7 +14,8 @@ from ordinate.lm.stream import training_rows
 from ordinate.lm.trainer import Options, Trainer, check_fit
 from ordinate.model import Transformer
 from ordinate.text.corpus import Corpus
-from tests.lm.small import SMALL, decay, small_config
+
+from .small import SMALL, decay, small_config
 
 OPTIONS = Options(device="cpu")
 
@@ -65,15 +66,14 @@ def test_packing_reaches_the_encoding(corpus: Corpus, packing: str) -> None:
     """Documents that are kept apart and count from 0 have the losses that they have alone; the others have not."""
     config = small_config(corpus, packing=packing, encoding="learned")
     trainer = _trainer(config, corpus)
-    rows = next(
-        rows for step in range(50) if (rows := training_rows(config, corpus, step)).documents is not None
-    )
+    rows = next(rows for step in range(50) if (rows := training_rows(config, corpus, step)).documents is not None)
     assert rows.documents is not None
-    together = trainer.whole.losses(rows.tokens, rows.targets, rows.documents)
+    trainer.objective.eval()
+    together = trainer.objective(rows.tokens, rows.targets, rows.documents)
     row = int((rows.documents[:, 1:] != rows.documents[:, :-1]).any(dim=1).nonzero()[0])
     start = int((rows.documents[row, 1:] != rows.documents[row, :-1]).nonzero()[0]) + 1
     stop = start + int((rows.documents[row, start:] == rows.documents[row, start]).sum())
-    alone = trainer.whole.losses(rows.tokens[row : row + 1, start:stop], rows.targets[row : row + 1, start:stop], None)
+    alone = trainer.objective(rows.tokens[row : row + 1, start:stop], rows.targets[row : row + 1, start:stop], None)
     same = torch.allclose(together[row, start:stop], alone[0], atol=1e-4)
     assert same == (packing == "restart+masked")
 

@@ -21,7 +21,7 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 def whole_state(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, dict[str, Any]]:
     """Weights and moments by name. Ranks with shards must all call it."""
-    weights = {name: _whole(weight) for name, weight in model.named_parameters()}
+    weights = {name: _whole(tensor) for name, tensor in model.state_dict(keep_vars=True).items()}
     moments = {
         name: {part: _whole(optimiser.state[weight][part]) for part in MOMENTS}
         for name, weight in model.named_parameters()
@@ -47,11 +47,12 @@ def load(path: Path, owner: str, model: nn.Module, optimiser: torch.optim.Optimi
     if saved.pop("owner", None) != owner:
         raise InputError(f"{path} belongs to another model or configuration: move it away")
     weights, moments = saved.pop("model", None), saved.pop("optimiser", None)
-    parameters = dict(model.named_parameters())
-    if problem := _problem(parameters, weights, moments) or _odd(saved):
+    tensors: dict[str, Tensor] = model.state_dict(keep_vars=True)
+    trained = {name for name, tensor in tensors.items() if isinstance(tensor, nn.Parameter)}
+    if problem := _problem(tensors, trained, weights, moments) or _odd(saved):
         raise InputError(f"{path} does not fit its model ({problem}): move it away")
     with torch.no_grad():
-        for name, weight in parameters.items():
+        for name, weight in tensors.items():
             weight.copy_(_like(weights[name], weight))
             if name in moments:
                 optimiser.state[weight] = {
@@ -68,25 +69,22 @@ def fingerprint(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _problem(parameters: dict[str, nn.Parameter], weights: Any, moments: Any) -> str:
+def _problem(tensors: dict[str, Tensor], trained: set[str], weights: Any, moments: Any) -> str:
     """What is wrong with saved tensors; empty if nothing is."""
     if not isinstance(weights, dict) or not isinstance(moments, dict):
         return "weights or moments are missing"
-    if weights.keys() != parameters.keys():
-        odd = sorted(map(str, weights.keys() ^ parameters.keys()))
-        return f"{odd[0]} is in one of them alone"
-    if moments and moments.keys() != parameters.keys():
-        return "it has moments of some weights alone"
-    for name, weight in parameters.items():
-        saved = moments.get(name, dict.fromkeys(MOMENTS))
-        if not isinstance(saved, dict) or saved.keys() != set(MOMENTS):
+    for saved, wanted in ((weights, tensors.keys()), (moments, trained if moments else set())):
+        if odd := sorted(map(str, saved.keys() ^ wanted)):
+            return f"{odd[0]} is in one of them alone"
+    for name, tensor in tensors.items():
+        parts = moments.get(name, {})
+        if name in moments and (not isinstance(parts, dict) or parts.keys() != set(MOMENTS)):
             return f"the moments of {name} are incomplete"
-        tensors = [weights[name]] + ([saved["exp_avg"], saved["exp_avg_sq"]] if moments else [])
-        for tensor in tensors:
-            if not isinstance(tensor, Tensor) or tensor.shape != weight.shape or tensor.dtype != weight.dtype:
+        for saved in (weights[name], *(parts[key] for key in MOMENTS[1:] if key in parts)):
+            if not isinstance(saved, Tensor) or saved.shape != tensor.shape or saved.dtype != tensor.dtype:
                 return f"{name} has another shape or type"
-        steps = saved["step"]
-        if moments and not (isinstance(steps, Tensor) and steps.dim() == 0 and steps.dtype == torch.float32):
+        steps = parts.get("step", torch.zeros(()))
+        if not (isinstance(steps, Tensor) and steps.dim() == 0 and steps.dtype == torch.float32):
             return f"the count of steps of {name} is no number"
     return ""
 

@@ -21,7 +21,6 @@ from ordinate.lm.folders import LATEST, RUN, Home, branch_home, trunk_home
 from ordinate.lm.points import nearest_start, point, reached
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.schedule import Branch
-from ordinate.lm.stopping import stop_asked
 from ordinate.lm.stretch import Stretch
 from ordinate.lm.trainer import Options, Trainer, Watch
 from ordinate.store import Run
@@ -40,10 +39,11 @@ class Course:
     options: Options = field(default_factory=Options)
     ranks: Ranks = field(default_factory=Ranks)
 
-    def run(self, branches: Sequence[Branch], watch: Watch = lambda now: None) -> list[Path]:
-        """Train to every budget, the smallest first; tells the folders of the branches."""
-        with stop_asked() as asked:
-            return [self._branch(branch, watch, asked) for branch in branches]
+    def run(
+        self, branches: Sequence[Branch], watch: Watch = lambda now: None, asked: Callable[[], bool] = lambda: False
+    ) -> list[Path]:
+        """Train to every budget, the smallest first; tells their folders. Ends after a step if `asked` to."""
+        return [self._branch(branch, watch, asked) for branch in branches]
 
     def _branch(self, branch: Branch, watch: Watch, asked: Callable[[], bool]) -> Path:
         home = branch_home(self.root, self.config, branch)

@@ -10,7 +10,7 @@ from ordinate.model import Transformer
 
 
 class Objective(nn.Module):
-    """The loss of predicting each next token, summed."""
+    """The losses of predicting each next token: summed in training, each token's own in evaluation."""
 
     def __init__(self, model: Transformer, *, compiled: bool = False) -> None:
         super().__init__()
@@ -19,17 +19,13 @@ class Objective(nn.Module):
 
     def forward(
         self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"], documents: Int[Tensor, "b n"] | None
-    ) -> Float[Tensor, ""]:
-        states = self.states(tokens, documents)
-        return total_loss(states.flatten(0, 1), self.model.unembedding, targets.flatten())
-
-    def losses(
-        self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"], documents: Int[Tensor, "b n"] | None
-    ) -> Float[Tensor, "b n"]:
-        """Each token's own, without gradients; never compiled, so that other lengths cost no compilation."""
-        with torch.no_grad():
+    ) -> Float[Tensor, ""] | Float[Tensor, "b n"]:
+        weight, line = self.model.unembedding, targets.flatten()
+        if self.training:
+            return total_loss(self.states(tokens, documents).flatten(0, 1), weight, line)
+        with torch.no_grad():  # not compiled, so that other lengths cost no compilation
             states = self.model.states(tokens, documents)
-        return token_losses(states.flatten(0, 1), self.model.unembedding, targets.flatten()).view_as(targets)
+        return token_losses(states.flatten(0, 1), weight, line).view_as(targets)
 
 
 def make_optimiser(config: TrunkConfig, model: nn.Module) -> torch.optim.Optimizer:

@@ -4,6 +4,7 @@ On CUDA this goes by nccl, which was not run here; on a CPU by gloo, which the t
 """
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -74,6 +75,8 @@ def spread(objective: nn.Module, ranks: Ranks, shard: Shard) -> nn.Module:
     if shard == "fsdp2":
         if ranks.world == 1:
             raise InputError("--shard fsdp2 needs several processes: start with torchrun --nproc_per_node N")
+        # Blocks give views, which nothing here writes into.
+        warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view")
         for module in objective.modules():
             if isinstance(module, Block):
                 fully_shard(module)

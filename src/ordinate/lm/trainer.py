@@ -69,8 +69,7 @@ class Trainer:
         self.device = ranks.device(pick_device(options.device))
         with self.device:
             self.model = Transformer(config.model, seed=config.seed)
-        own = Objective(self.model, compiled=options.compiled)
-        self.whole, self.objective = own, spread(own, ranks, options.shard)
+        self.objective = spread(Objective(self.model, compiled=options.compiled), ranks, options.shard)
         self.optimiser = make_optimiser(config, self.model)
         self.step, self.seconds = 0, 0.0
         self.micro = options.micro_batch or max(1, MICRO // config.model.length)
@@ -84,7 +83,7 @@ class Trainer:
     def advance(self) -> dict[str, torch.Tensor]:
         """One step of the optimiser; what it met is told as tensors, so that nobody waits for a device."""
         config, ranks = self.config, self.ranks
-        self.model.train()
+        self.objective.train()
         torch.manual_seed(seed_of(config.seed, "dropout", self.step, ranks.rank))
         rows = training_rows(config, self.corpus, self.step, ranks.rank, ranks.world).to(self.device)
         total = torch.zeros((), device=self.device)
@@ -121,15 +120,16 @@ class Trainer:
         """Loss in nats per token and in bits per byte, on the start of the validation split."""
         length, ranks = self.config.model.length, self.ranks
         there = self.corpus.sequences("valid", length)
-        numbers = range(min(there, max(1, self.options.valid_tokens // length)))[ranks.rank :: ranks.world]
+        asked = max(1, self.options.valid_tokens // length // ranks.world) * ranks.world  # as many for every rank
+        numbers = range(min(there - there % ranks.world, asked))[ranks.rank :: ranks.world]
         sizes = torch.from_numpy(self.corpus.token_bytes())
-        self.model.eval()
+        self.objective.eval()
         loss, size, count = 0.0, 0.0, 0.0
         for start in range(0, len(numbers), self.micro):
             rows = validation_rows(self.config, self.corpus, numbers[start : start + self.micro])
             here = rows.to(self.device)
             with self._narrow():
-                losses = self.whole.losses(here.tokens, here.targets, here.documents)
+                losses = self.objective(here.tokens, here.targets, here.documents)
             loss += float(losses.double().sum())
             size += float(sizes[rows.targets].sum())
             count += rows.targets.numel()
@@ -157,10 +157,11 @@ def check_fit(config: TrunkConfig, corpus: Corpus, ranks: Ranks) -> None:
             f"prepare it with --vocabulary {config.model.vocabulary}, or set vocabulary={corpus.vocabulary}"
         )
     for split in ("train", "valid"):
-        if not corpus.sequences(split, length):
+        if corpus.sequences(split, length) < ranks.world:
+            of = f"one sequence of {length + 1:,}" if ranks.world == 1 else f"{ranks.world} sequences of {length:,}"
             raise InputError(
-                f"{corpus.folder} has {corpus.tokens(split):,} tokens to {split}, fewer than one sequence of "
-                f"{length + 1:,}: use more text, or set length={max(1, corpus.tokens(split) - 1)}"
+                f"{corpus.folder} has {corpus.tokens(split):,} tokens to {split}, fewer than {of}: prepare more text, "
+                "or set a smaller length"
             )
     if config.batch % ranks.world:
         raise InputError(f"a batch of {config.batch} sequences cannot be shared by {ranks.world} ranks evenly")

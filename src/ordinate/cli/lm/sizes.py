@@ -35,7 +35,9 @@ def run(
     table = Table(box=None, pad_edge=False, header_style="bold")
     heads = ("size", "parameters", encoding, "width", "layers", "heads", "vocabulary", "length", "batch", "rate")
     for column in (*heads, "budgets"):
-        table.add_column(column.replace("[", "\\["), justify="left" if column in ("size", "budgets") else "right", no_wrap=True)
+        table.add_column(
+            column.replace("[", "\\["), justify="left" if column in ("size", "budgets") else "right", no_wrap=True
+        )
     for row in rows:
         numbers = [f"{row[k]:,}" for k in ("parameters", "encoding_parameters", "width", "layers", "heads")]
         more = [f"{row[k]:,}" for k in ("vocabulary", "length", "batch")] + [f"{row['lr']:g}"]

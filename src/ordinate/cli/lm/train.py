@@ -42,6 +42,7 @@ def run(
     from ordinate.lm.course import Course
     from ordinate.lm.ranks import joined
     from ordinate.lm.sinks import known
+    from ordinate.lm.stopping import stop_asked
     from ordinate.lm.stretch import Stopped
     from ordinate.lm.trainer import Diverged, Options, check_fit
     from ordinate.model import pick_device
@@ -71,8 +72,8 @@ def run(
             return
         course = Course(request.config, request.corpus, root, options, ranks)
         try:
-            with _Display(ranks.first) as display:
-                folders = course.run(request.branches, display.show)
+            with _Display(ranks.first) as display, stop_asked() as asked:
+                folders = course.run(request.branches, display.show, asked)
         except Stopped as stopped:
             if ranks.first:
                 print(f"ordinate: stopped; {stopped}; start again to go on", file=sys.stderr)
