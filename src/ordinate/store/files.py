@@ -3,8 +3,9 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 from ordinate.core.errors import InputError
@@ -12,16 +13,17 @@ from ordinate.core.errors import InputError
 Record = dict[str, Any]
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Replace a file as a whole: temporary name, sync, rename, sync of the folder."""
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of another as a whole: temporary name, sync, rename, sync of the folder."""
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")  # machines that share a store may share a pid
     try:
         with open(temporary, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError:
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     folder = os.open(path.parent, os.O_RDONLY)
@@ -29,6 +31,12 @@ def write_atomic(path: Path, data: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Replace a file as a whole."""
+    with replacing(path) as file:
+        file.write(data)
 
 
 def write_json(path: Path, content: Any, indent: int | None = 1) -> None:
