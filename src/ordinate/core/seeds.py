@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 
 def seed_of(seed: int, *purpose: object) -> int:
@@ -12,6 +14,8 @@ def seed_of(seed: int, *purpose: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
-def generator(seed: int, *purpose: object, device: str | torch.device = "cpu") -> torch.Generator:
+def generator(seed: int, *purpose: object, device: "str | torch.device" = "cpu") -> "torch.Generator":
     """A fresh generator for one purpose, for example `generator(0, "data", "train")`."""
+    import torch  # here: a seed alone does not need it
+
     return torch.Generator(device).manual_seed(seed_of(seed, *purpose))

@@ -1,0 +1,148 @@
+"""A prepared corpus: one long stream of tokens for each split, read at any place, and the order to train in."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.core.errors import InputError
+from ordinate.core.seeds import seed_of
+from ordinate.text import tokenizer
+from ordinate.text.manifest import SPLITS, TOKENIZER, Manifest, Split, read_manifest, shard_name
+from ordinate.text.order import permuted
+from ordinate.text.shard import Shard, open_shard
+
+Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]  # tokens, and for each the number of its document
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A folder of shards, mapped into memory when they are read. Documents begin with `<|endoftext|>`, id 0."""
+
+    folder: Path
+    manifest: Manifest
+    fingerprint: str  # sha256 of the manifest: two corpora that share it hold the same tokens
+
+    @property
+    def vocabulary(self) -> int:
+        """Ids are below this."""
+        return self.manifest.recipe.vocabulary
+
+    def tokens(self, split: Split) -> int:
+        """How many there are."""
+        return self.manifest.total(split, "tokens")
+
+    def read(self, split: Split, start: int, count: int) -> Tokens:
+        """So many tokens of the split's stream from `start` on, and the running number of each one's document."""
+        if start < 0 or count < 0 or start + count > self.tokens(split):
+            raise InputError(
+                f"tokens {start:,} to {start + count:,} of {split!r} were asked for, and {self.folder} has "
+                f"{self.tokens(split):,}"
+            )
+        ends, documents = self._ends[split]
+        parts: list[Tokens] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        at, stop = start, start + count
+        while at < stop:
+            number = int(np.searchsorted(ends, at, side="right"))
+            begin = int(ends[number - 1]) if number else 0
+            until = min(stop, int(ends[number]))
+            tokens, local = self._shards[split][number].read(at - begin, until - begin)
+            parts.append((tokens, local + (documents[number - 1] if number else 0)))
+            at = until
+        tokens, owners = zip(*parts, strict=True)
+        return np.concatenate(tokens), np.concatenate(owners)
+
+    def token_bytes(self) -> NDArray[np.int64]:
+        """Bytes of UTF-8 that each id stands for, 0 for special ones: what bits per byte are counted by."""
+        return tokenizer.token_bytes(self._tokenizer, self.vocabulary)
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a document that is not in the corpus."""
+        return [tokenizer.END_ID, *self._tokenizer.encode(text).ids]
+
+    def sequences(self, split: Split, length: int) -> int:
+        """Whole sequences of `length` tokens with the one that follows: each begins where another ends."""
+        if length < 1:
+            raise InputError(f"a sequence has at least 1 token, got length {length}")
+        return max(0, self.tokens(split) - 1) // length
+
+    def sequence(self, split: Split, length: int, index: int) -> Tokens:
+        """`length + 1` tokens and their documents: inputs are all but the last, targets all but the first."""
+        count = self.enough(split, length)
+        if not 0 <= index < count:
+            raise InputError(f"{self.folder} has {count:,} sequences of {length:,} tokens, got index {index:,}")
+        return self.read(split, index * length, length + 1)
+
+    def enough(self, split: Split, length: int) -> int:
+        """How many sequences there are, and a refusal if there is none."""
+        if count := self.sequences(split, length):
+            return count
+        raise InputError(
+            f"{self.folder} is smaller than one sequence: {self.tokens(split):,} tokens of {split!r} for length "
+            f"{length:,}: prepare more text or ask for shorter sequences"
+        )
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return tokenizer.load(self.folder / TOKENIZER)
+
+    @cached_property
+    def _shards(self) -> dict[Split, list[Shard]]:
+        return {
+            split: [Shard(self.folder / shard_name(split, number), header) for number, header in enumerate(headers)]
+            for split, headers in self.manifest.shards.items()
+        }
+
+    @cached_property
+    def _ends(self) -> dict[Split, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Where each shard ends in its split's stream, in tokens and in documents."""
+        return {
+            split: (
+                np.cumsum([header.tokens for header in headers], dtype=np.int64),
+                np.cumsum([header.documents for header in headers], dtype=np.int64),
+            )
+            for split, headers in self.manifest.shards.items()
+        }
+
+
+def sample(corpus: Corpus, length: int, seed: int, index: int) -> Tokens:
+    """Sequence `index` (0, 1, 2 … without end) of the training order: every epoch has all, in an order of its own.
+
+    It depends on the seed and the index alone, so neither a batch size nor a budget changes what comes when.
+    """
+    count = corpus.enough("train", length)
+    epoch, at = divmod(index, count)
+    return corpus.sequence("train", length, int(permuted(at, count, seed_of(seed, "order", epoch))))
+
+
+def open_corpus(folder: str | Path, *, verify: bool = False) -> Corpus:
+    """A prepared folder, its manifest, headers and sizes held against each other; with `verify`, every hash too."""
+    folder = Path(folder)
+    manifest, fingerprint = read_manifest(folder)
+    _check_tokenizer(folder, manifest)
+    for split in SPLITS:
+        for number, header in enumerate(manifest.shards[split]):
+            shard = open_shard(folder / shard_name(split, number))
+            if shard.header.tokenizer != manifest.tokenizer:
+                raise InputError(
+                    f"{shard.path} was made with another tokenizer than {folder}'s: put the right one there"
+                )
+            if shard.header != header:
+                raise InputError(f"{shard.path} is not the shard that the manifest of {folder} names: prepare it again")
+            if verify:
+                shard.verify()
+    return Corpus(folder, manifest, fingerprint)
+
+
+def _check_tokenizer(folder: Path, manifest: Manifest) -> None:
+    path = folder / TOKENIZER
+    try:
+        found = sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): prepare the corpus again") from error
+    if found != manifest.tokenizer:
+        raise InputError(f"{path} is not the tokenizer that the manifest names: prepare the corpus again")

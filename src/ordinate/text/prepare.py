@@ -1,0 +1,171 @@
+"""From a source of text to a corpus: a folder of shards that training reads. Stopped at any moment, it goes on."""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from ordinate.core.errors import InputError
+from ordinate.store.files import write_atomic
+from ordinate.text.corpus import Corpus, open_corpus
+from ordinate.text.manifest import MANIFEST, SPLITS, TOKENIZER, Manifest, Survey
+from ordinate.text.manifest import read_recipe, shard_name, write_manifest, write_recipe
+from ordinate.text.pool import Work, carry_out
+from ordinate.text.request import Request
+from ordinate.text.shard import Header, open_shard
+from ordinate.text.split import valid_below
+from ordinate.text.tokenise import Kept, LearnTokenizer, TokenisePiece
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a stage of the work is."""
+
+    stage: str
+    share: float  # done, from 0 to 1
+    seconds_left: float | None  # unknown at first
+
+
+Watch = Callable[[Progress], None]
+
+
+def prepare(request: Request, folder: str | Path, *, workers: int | None = None, watch: Watch | None = None) -> Corpus:
+    """Do what the folder still lacks. The result is the same for any number of workers (none: in this process).
+
+    A folder that was begun with another request, or from files that have changed since, is refused.
+    """
+    folder = Path(folder)
+    workers = cores() if workers is None else workers
+    if workers < 0:
+        raise InputError(f"workers must be at least 0 (none: all in this process), got {workers}")
+    watch = watch or (lambda progress: None)
+    with _alone(folder):
+        survey = surveyed(request, folder) or _survey(request, folder, watch)
+        if not (folder / MANIFEST).exists():
+            _Preparation(request, folder, survey, workers, watch).carry_out()
+    return open_corpus(folder)
+
+
+def cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def surveyed(request: Request, folder: Path) -> Survey | None:
+    """What is known of the source since the folder was begun, if it was; a folder for something else is refused."""
+    known = read_recipe(folder)
+    if known is None:
+        return None
+    recipe, survey = known
+    if different := recipe.differences(request.recipe):
+        raise InputError(f"{folder} was begun with {'; '.join(different)}: choose another folder with --out")
+    if not recipe.revision:  # files at hand may have changed
+        files, origin = request.source.files()
+        changed = sorted(set(files) ^ set(survey.files))
+        if changed or origin != survey.origin:
+            first = f"{changed[0].name!r}" if changed else ", ".join(survey.origin)
+            raise InputError(
+                f"the source has changed since {folder} was begun ({first}): choose another folder with --out"
+            )
+    return survey
+
+
+def _survey(request: Request, folder: Path, watch: Watch) -> Survey:
+    """Look at the source for the first time."""
+    strangers = sorted(path.name for path in folder.iterdir() if path.name not in (".lock", "downloads"))
+    if strangers:
+        raise InputError(f"{folder} holds other things ({strangers[0]!r}): choose another folder with --out")
+    watch(Progress("looking at the source", 0.0, None))
+    files, origin = request.source.files()
+    survey = Survey(origin, files, 0)
+    kept, pieces = Kept(request.source.pinned(origin), folder), request.pieces(survey)
+    texts = (document.text for piece in pieces for batch in kept.batches(piece) for document in batch.documents)
+    survey = Survey(origin, files, valid_below(texts, request.recipe.valid))
+    write_recipe(folder, request.recipe, survey)
+    return survey
+
+
+class _Preparation:
+    """One call of `prepare` that has something to do."""
+
+    def __init__(self, request: Request, folder: Path, survey: Survey, workers: int, watch: Watch) -> None:
+        self.request, self.recipe, self.survey = request, request.recipe, survey
+        self.folder, self.workers, self.watch = folder, workers, watch
+        self.kept = Kept(request.source.pinned(survey.origin), folder)
+        self.pieces = request.pieces(survey)
+
+    def carry_out(self) -> None:
+        for leftover in self.folder.glob(".*.tmp"):
+            leftover.unlink()
+        if not (self.folder / TOKENIZER).exists():
+            self._tokenizer()
+        self._shards()
+        manifest = self._manifest()
+        if not manifest.total("train", "tokens"):
+            raise InputError("all documents are the same: a corpus needs one to validate on and others to train on")
+        write_manifest(self.folder, manifest)
+        shutil.rmtree(self.kept.downloads, ignore_errors=True)
+
+    def _tokenizer(self) -> None:
+        if self.request.tokenizer is not None:
+            write_atomic(self.folder / TOKENIZER, self.request.tokenizer.read_bytes())
+            return
+        most, recipe = self.recipe.tokenizer_bytes, self.recipe
+        task = LearnTokenizer(self.kept, self.pieces, recipe.vocabulary, self.survey.valid_below, most)
+        size = min(sum(piece.size for piece in self.pieces), round(most / self.request.source.expansion))
+        self._do("learning a tokenizer", size, [task], processes=min(1, self.workers), threads=max(1, self.workers))
+
+    def _shards(self) -> None:
+        last = SPLITS[0]
+        missing = [n for n in range(len(self.pieces)) if not (self.folder / shard_name(last, n)).exists()]
+        below, seed = self.survey.valid_below, self.recipe.seed
+        tasks = [TokenisePiece(self.kept, self.pieces[n], n, self.recipe.vocabulary, below, seed) for n in missing]
+        size = sum(self.pieces[n].size for n in missing)
+        self._do("tokenising", size, tasks, processes=self.workers, threads=1)
+
+    def _do(self, stage: str, size: int, tasks: Sequence[Work], *, processes: int, threads: int) -> None:
+        done, began = 0, time.monotonic()
+
+        def advance(more: int) -> None:
+            nonlocal done
+            done += more
+            share = min(1.0, done / max(1, size))
+            left = (time.monotonic() - began) * (1 - share) / share if share else None
+            self.watch(Progress(stage, share, left))
+
+        advance(0)
+        carry_out(tasks, processes=processes, threads=threads, watch=advance)
+
+    def _manifest(self) -> Manifest:
+        digest = sha256((self.folder / TOKENIZER).read_bytes()).hexdigest()
+        shards = {
+            split: [self._header(shard_name(split, n), digest) for n in range(len(self.pieces))] for split in SPLITS
+        }
+        return Manifest(self.recipe, self.survey, digest, shards)
+
+    def _header(self, name: str, tokenizer: str) -> Header:
+        shard = open_shard(self.folder / name)
+        if shard.header.tokenizer != tokenizer:
+            raise InputError(f"{shard.path} was made with another tokenizer: choose another folder with --out")
+        return shard.header
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Nobody else works in the folder meanwhile; who dies, lets go."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "a")  # noqa: SIM115 - open as long as the work goes on
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written ({error.strerror}): choose another folder with --out") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"{folder} is being prepared by another process: wait for it") from error
+        yield

@@ -1,0 +1,143 @@
+"""What every source of text is: files, cut into pieces that are read one by one, each to become a shard."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ordinate.core.errors import InputError
+
+PIECE = 64 * 2**20  # bytes of input for one shard, where a source can be cut: a minute of one core
+BATCH = 2**20  # bytes of text, about, that are read and tokenised at a time
+
+
+class File(NamedTuple):
+    """A file of a source."""
+
+    name: str  # below the source's folder
+    size: int
+    sha256: str = ""  # where the source tells it
+
+
+class Piece(NamedTuple):
+    """What one worker reads and writes as one shard: whole files, or a stretch of one."""
+
+    files: tuple[File, ...]
+    start: int
+    stop: int
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+
+class Document(NamedTuple):
+    """One text."""
+
+    text: str
+    replaced: bool  # it held bytes that are no UTF-8, and has U+FFFD in their place
+
+
+class Batch(NamedTuple):
+    """Some documents, and how many bytes of the piece they came from."""
+
+    documents: list[Document]
+    size: int
+
+
+class Source(ABC):
+    """Where text comes from. Sources travel to other processes, so they hold plain values alone."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What it is, in a manifest."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What to call a folder of its tokens."""
+
+    @property
+    def revision(self) -> str:
+        """Which state of it was asked for, if it lies elsewhere and may change; empty for files at hand."""
+        return ""
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> int:
+        """Ids that suit it, unless others are asked for."""
+
+    @property
+    @abstractmethod
+    def expansion(self) -> float:
+        """Bytes of text in a byte of its files, about."""
+
+    @abstractmethod
+    def files(self) -> tuple[list[File], dict[str, str]]:
+        """Its files in a fixed order, and what else tells this state of the source from another."""
+
+    @abstractmethod
+    def pieces(self, files: list[File]) -> list[Piece]:
+        """The files, cut the same way every time."""
+
+    @abstractmethod
+    def read(self, piece: Piece, downloads: Path) -> Iterator[Batch]:
+        """The documents of a piece, always in the same order; files that must be fetched go to `downloads`."""
+
+    def pinned(self, origin: dict[str, str]) -> "Source":
+        """The source in the state that it was found in."""
+        return self
+
+    def release(self, piece: Piece, downloads: Path) -> None:  # noqa: B027 - most sources fetch nothing
+        """The piece is done: what was fetched for it may go."""
+
+
+def document(raw: bytes | str) -> Document:
+    """Text as UTF-8 can hold it. What is none (also half of a surrogate pair) is replaced, and that is told."""
+    try:
+        if isinstance(raw, bytes):
+            return Document(raw.decode(), False)
+        raw.encode()
+        return Document(raw, False)
+    except UnicodeError:
+        data = raw if isinstance(raw, bytes) else raw.encode(errors="surrogatepass")
+        return Document(data.decode(errors="replace"), True)
+
+
+def listed(root: Path, ending: str, what: str) -> list[File]:
+    """The files below a folder whose names end like this, in the order of their names, or the one file that `root` is.
+
+    Hidden ones, and those in hidden folders, are left out.
+    """
+    if root.is_file():
+        return [File(root.name, root.stat().st_size)]
+    if not root.is_dir():
+        raise InputError(f"there is no file or folder {str(root)!r} to read {what} from: check the path")
+    found = []
+    for path in root.rglob(f"*{ending}"):
+        parts = path.relative_to(root).parts
+        if path.is_file() and not any(part.startswith(".") for part in parts):
+            found.append(File("/".join(parts), path.stat().st_size))
+    if not found:
+        raise InputError(f"no {what} in {str(root)!r}: name a folder that holds some (files *{ending})")
+    return sorted(found)
+
+
+def located(root: Path, file: File) -> Path:
+    """Where a listed file lies."""
+    return root if root.is_file() else root / file.name
+
+
+def batched(documents: Iterable[tuple[Document, int]]) -> Iterator[Batch]:
+    """Documents, each with the bytes of input it took, some at a time."""
+    batch, size, text = list[Document](), 0, 0
+    for one, taken in documents:
+        batch.append(one)
+        size += taken
+        text += len(one.text)
+        if text >= BATCH:
+            yield Batch(batch, size)
+            batch, size, text = [], 0, 0
+    if size:
+        yield Batch(batch, size)

@@ -1,0 +1,70 @@
+"""Plain text: every file is a document."""
+
+import platform
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordinate.core.errors import InputError
+from ordinate.text.sources.source import PIECE, Batch, Document, File, Piece, Source, batched, document, listed, located
+
+
+@dataclass(frozen=True)
+class TextFiles(Source):
+    """`text:DIR`: all files below a folder but hidden ones, in the order of their names."""
+
+    root: Path
+    kind: str = "text"
+    vocabulary: int = 4096
+    expansion: float = 1.0
+    piece: int = PIECE
+
+    @property
+    def name(self) -> str:
+        return self.root.resolve().stem
+
+    def files(self) -> tuple[list[File], dict[str, str]]:
+        return listed(self.root, "", "text files"), {}
+
+    def pieces(self, files: list[File]) -> list[Piece]:
+        """Neighbours together, until there is enough of them."""
+        pieces, group = list[Piece](), list[File]()
+        for file in files:
+            group.append(file)
+            if (size := sum(one.size for one in group)) >= self.piece:
+                pieces.append(Piece(tuple(group), 0, size))
+                group = []
+        if group:
+            pieces.append(Piece(tuple(group), 0, sum(one.size for one in group)))
+        return pieces
+
+    def read(self, piece: Piece, downloads: Path) -> Iterator[Batch]:
+        return batched(self._documents(piece))
+
+    def _documents(self, piece: Piece) -> Iterator[tuple[Document, int]]:
+        for file in piece.files:
+            path = located(self.root, file)
+            try:
+                yield document(path.read_bytes()), file.size
+            except OSError as error:
+                raise InputError(f"{str(path)!r} cannot be read: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class StandardLibrary(TextFiles):
+    """`stdlib`: the sources of Python's standard library without its tests: real text on every machine, no network."""
+
+    root: Path = Path(sysconfig.get_path("stdlib"))
+    kind: str = "stdlib"
+    piece: int = 2**22  # 12 MB in all: enough pieces for a few cores
+
+    @property
+    def name(self) -> str:
+        return "stdlib"
+
+    def files(self) -> tuple[list[File], dict[str, str]]:
+        """Debian and others leave tests out, and put packages of their own beside it."""
+        left_out = {"site-packages", "dist-packages", "test", "tests", "idle_test"}
+        files = [file for file in listed(self.root, ".py", "sources") if left_out.isdisjoint(file.name.split("/"))]
+        return files, {"python": platform.python_version()}
