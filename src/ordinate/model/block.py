@@ -12,6 +12,7 @@ from ordinate.model.bound import Bound
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
 from ordinate.model.packed import Documents
+from ordinate.model.swiglu import swiglu
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
@@ -122,9 +123,4 @@ class Block(nn.Module):
         return after
 
 
-def _swiglu(x: Tensor) -> Tensor:
-    gate, value = x.chunk(2, dim=-1)
-    return F.silu(gate) * value
-
-
-_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu, "swiglu": _swiglu}
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu, "swiglu": swiglu}

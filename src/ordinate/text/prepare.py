@@ -13,8 +13,17 @@ from pathlib import Path
 from ordinate.core.errors import InputError
 from ordinate.store.files import write_atomic
 from ordinate.text.corpus import Corpus, open_corpus
-from ordinate.text.manifest import MANIFEST, SPLITS, TOKENIZER, Manifest, Survey
-from ordinate.text.manifest import read_recipe, shard_name, write_manifest, write_recipe
+from ordinate.text.manifest import (
+    MANIFEST,
+    SPLITS,
+    TOKENIZER,
+    Manifest,
+    Survey,
+    read_recipe,
+    shard_name,
+    write_manifest,
+    write_recipe,
+)
 from ordinate.text.pool import Work, carry_out
 from ordinate.text.request import Request
 from ordinate.text.shard import Header, open_shard

@@ -1,0 +1,132 @@
+"""Training language models: ours beside plain modules in a plain loop and beside x-transformers; and the loss alone."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from x_transformers import Decoder, TransformerWrapper
+
+from benchmarks.measure import Row, compare, in_turns
+from benchmarks.plain_lm import PlainModel
+from ordinate import ModelConfig
+from ordinate.lm.config import TrunkConfig, resolve
+from ordinate.lm.meter import matmul_rate
+from ordinate.lm.ranks import Ranks
+from ordinate.lm.stream import training_rows
+from ordinate.lm.trainer import Options, Trainer
+from ordinate.text.corpus import Corpus
+from ordinate.text.prepare import prepare
+from ordinate.text.request import request
+from ordinate.training.environment import keep_memory
+
+TEXT = 2_000_000  # characters of the corpus that steps are timed on
+
+
+def run(rounds: int = 30) -> dict[str, list[Row]]:
+    keep_memory()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = {size: steps(size, Path(folder) / size, rounds) for size in ("nano", "micro")}
+    return {f"a step of {size}, tokens per second": found for size, found in rows.items()} | {
+        "memory of the loss, in units of 400 MB": [memory()]
+    }
+
+
+def steps(size: str, folder: Path, rounds: int) -> list[Row]:
+    """Whole steps, data and optimiser included; ratios are of speed."""
+    corpus = small_corpus(folder, resolve(size, "rope", "")[0].model.vocabulary)
+    config = resolve(size, "rope", corpus.fingerprint)[0]
+    open_rows = resolve(size, "rope", corpus.fingerprint, {"packing": "continue+unmasked"})[0]
+    ours, unmasked = (Trainer(c, corpus, Options(device="cpu"), Ranks()) for c in (config, open_rows))
+    plain, theirs = PlainModel(config.model), borrowed(config.model)
+    times = in_turns(
+        {
+            "ours": ours.advance,
+            "ours, documents unmasked": unmasked.advance,
+            "plain modules": loop(plain, config, corpus),
+            "x-transformers": loop(theirs, config, corpus),
+        },
+        rounds=rounds,
+    )
+    better = min(("plain modules", "x-transformers"), key=lambda name: min(times[name]))
+    share = ours.flops * config.step_tokens / min(times["ours"]) / matmul_rate(torch.device("cpu"), torch.float32)
+    return [
+        compare(times, "ours, documents unmasked", better, required=">= 1.00", goal="1.15", speed=True),
+        compare(times, "ours", better, required=">= 1.00", goal="1.15", speed=True),
+        compare(times, "ours", "plain modules", speed=True),
+        compare(times, "ours", "x-transformers", speed=True),
+        Row("ours", "a large product", share, share, share, goal="0.65" if size == "micro" else ""),
+    ]
+
+
+def small_corpus(folder: Path, vocabulary: int) -> Corpus:
+    """Some of the standard library."""
+    import sysconfig
+
+    (folder / "text").mkdir(parents=True)
+    size = 0
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        size += (folder / "text" / path.name).write_bytes(path.read_bytes())
+        if size > TEXT:
+            break
+    return prepare(request(f"text:{folder / 'text'}", vocabulary=vocabulary), folder / "made")
+
+
+def borrowed(config: ModelConfig) -> nn.Module:
+    """x-transformers at the same shape."""
+    layers = Decoder(
+        dim=config.dim, depth=config.layers, heads=config.heads, attn_dim_head=config.head_width, rotary_pos_emb=True,
+        rotary_emb_dim=config.head_width, attn_flash=True, use_rmsnorm=True, attn_qk_norm=True, ff_swish=True,
+        ff_glu=True, ff_no_bias=True, ff_mult=4,
+    )  # fmt: skip
+    return TransformerWrapper(
+        num_tokens=config.vocabulary,
+        max_seq_len=config.length,
+        attn_layers=layers,
+        use_abs_pos_emb=False,
+        tie_embedding=True,
+    )
+
+
+def loop(model: nn.Module, config: TrunkConfig, corpus: Corpus) -> Callable[[], None]:
+    """A step of a plain loop on the same sequences, at its best settings: fused AdamW, one pass, no masks."""
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    step = 0
+
+    def advance() -> None:
+        nonlocal step
+        rows = training_rows(config, corpus, step)
+        loss = F.cross_entropy(model(rows.tokens).flatten(0, 1), rows.targets.flatten())
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        step += 1
+
+    return advance
+
+
+def memory() -> Row:
+    """Of loss and gradients at a vocabulary of 65,536 and 2,048 tokens of width 512, in a fresh process."""
+    script = "import json; from benchmarks.lm import loss_memory; print(json.dumps(loss_memory()))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout) / 400e6
+    return Row("the loss", "400 MB", found, found, found, required="<= 1.00")
+
+
+def loss_memory() -> float:
+    """Bytes over what the inputs take, their own gradients included."""
+    from ordinate.lm.loss import total_loss
+    from ordinate.training.peak import _highest, _reset
+
+    states, weight = torch.randn(2048, 512, requires_grad=True), torch.randn(65_536, 512, requires_grad=True)
+    total_loss(states[:16], weight[:512], torch.zeros(16, dtype=torch.long)).backward()
+    states.grad = weight.grad = None
+    before = _reset()
+    total_loss(states, weight, torch.zeros(2048, dtype=torch.long)).backward()
+    return float(_highest() - before)
