@@ -13,8 +13,17 @@ from pathlib import Path
 from ordinate.core.errors import InputError
 from ordinate.store.files import write_atomic
 from ordinate.text.corpus import Corpus, open_corpus
-from ordinate.text.manifest import MANIFEST, SPLITS, TOKENIZER, Manifest, Survey
-from ordinate.text.manifest import read_recipe, shard_name, write_manifest, write_recipe
+from ordinate.text.manifest import (
+    MANIFEST,
+    SPLITS,
+    TOKENIZER,
+    Manifest,
+    Survey,
+    read_recipe,
+    shard_name,
+    write_manifest,
+    write_recipe,
+)
 from ordinate.text.pool import Work, carry_out
 from ordinate.text.request import Request
 from ordinate.text.shard import Header, open_shard
@@ -28,7 +37,7 @@ class Progress:
 
     stage: str
     share: float  # done, from 0 to 1
-    seconds_left: float | None  # unknown at first
+    seconds_left: float | None  # unknown at its start, and at its end while the last is being put in order
 
 
 Watch = Callable[[Progress], None]
@@ -135,7 +144,7 @@ class _Preparation:
             nonlocal done
             done += more
             share = min(1.0, done / max(1, size))
-            left = (time.monotonic() - began) * (1 - share) / share if share else None
+            left = (time.monotonic() - began) * (1 - share) / share if 0 < share < 1 else None
             self.watch(Progress(stage, share, left))
 
         advance(0)
