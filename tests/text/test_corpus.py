@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.text.made_text import jsonl_file, texts
 
 from ordinate.core.errors import InputError
 from ordinate.text import Corpus, open_corpus, prepare, request, sample
 from ordinate.text.manifest import shard_name
 from ordinate.text.shard import HEADER, ShardWriter, dtype_of, open_shard
 from ordinate.text.sources import jsonl
+
+from .made_text import jsonl_file, texts
 
 
 @pytest.fixture
@@ -26,9 +27,7 @@ def test_any_stretch_is_part_of_the_stream(corpus: Corpus) -> None:
     for split in ("train", "valid"):
         tokens, documents = corpus.read(split, 0, corpus.tokens(split))
         assert tokens.dtype == documents.dtype == np.int64
-        assert np.array_equal(np.cumsum(tokens == 0) - 1, documents), (
-            "every document begins with the end of the one before"
-        )
+        assert np.array_equal(np.cumsum(tokens == 0) - 1, documents), "a document begins with id 0"
         assert documents[-1] + 1 == corpus.manifest.total(split, "documents")
         for start in range(0, corpus.tokens(split), 97):
             count = min(start % 301, corpus.tokens(split) - start)
