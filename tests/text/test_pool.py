@@ -1,7 +1,6 @@
 """Processes that end when they should."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -9,52 +8,51 @@ from pathlib import Path
 
 import pytest
 
+PROGRAM = """
+import os, signal, sys, time
 from ordinate.core.errors import InputError
-from ordinate.text.pool import Advance, carry_out
-
-PARENT = """
-import sys
-from tests.text.test_pool import Wait
 from ordinate.text.pool import carry_out
 
+def wait(advance):
+    with open("part", "w") as file:
+        file.write(str(os.getpid()))
+    os.replace("part", "worker")
+    time.sleep(1e6)
+
+def die(advance):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def fail(advance):
+    raise InputError("one sentence")
+
+def count(advance):
+    advance(3)
+
 if __name__ == "__main__":
-    carry_out([Wait(sys.argv[1])], processes=1, threads=1, watch=print)
+    seen = []
+    try:
+        carry_out([globals()[name] for name in sys.argv[1:]], processes=1, threads=1, watch=seen.append)
+        print(sum(seen))
+    except InputError as error:
+        print(error)
 """
 
 
-class Wait:
-    """Says which process it is in, and goes on for ever."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __call__(self, advance: Advance) -> None:
-        Path(self.path).with_suffix(".part").write_text(str(os.getpid()))
-        os.replace(Path(self.path).with_suffix(".part"), self.path)
-        while True:
-            time.sleep(60)
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    Path("program.py").write_text(PROGRAM)
+    return [sys.executable, "program.py"]
 
 
-def _killed(advance: Advance) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _failing(advance: Advance) -> None:
-    advance(3)
-    raise InputError("one sentence")
-
-
-def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
-    (tmp_path / "parent.py").write_text(PARENT)
-    paths = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
-    with subprocess.Popen(
-        [sys.executable, "parent.py", "worker"], cwd=tmp_path, env=os.environ | {"PYTHONPATH": paths}
-    ) as parent:
-        while not (tmp_path / "worker").exists():
+def test_a_worker_ends_with_its_parent(command: list[str]) -> None:
+    with subprocess.Popen([*command, "wait"]) as parent:
+        while not Path("worker").exists():
             assert parent.poll() is None
             time.sleep(0.02)
         parent.kill()
-    worker = int((tmp_path / "worker").read_text())
+    worker = int(Path("worker").read_text())
     while _alive(worker):
         time.sleep(0.02)
 
@@ -67,9 +65,14 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def test_what_happens_to_a_worker_is_told() -> None:
-    seen: list[int] = []
-    with pytest.raises(InputError, match="one sentence"):
-        carry_out([_failing], processes=1, threads=1, watch=seen.append)
-    with pytest.raises(InputError, match="a worker was killed, .* fewer --workers"):
-        carry_out([_killed], processes=1, threads=1, watch=seen.append)
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        (("count", "count"), "6"),
+        (("fail", "count"), "one sentence"),
+        (("die",), "a worker was killed, perhaps because"),
+    ],
+)
+def test_what_happens_to_a_worker_is_told(command: list[str], work: tuple[str, ...], told: str) -> None:
+    done = subprocess.run([*command, *work], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(told) and len(done.stdout.splitlines()) == 1

@@ -109,8 +109,6 @@ class _Preparation:
         self.pieces = request.pieces(survey)
 
     def carry_out(self) -> None:
-        for leftover in self.folder.glob(".*.tmp"):
-            leftover.unlink()
         if not (self.folder / TOKENIZER).exists():
             self._tokenizer()
         self._shards()
@@ -177,4 +175,6 @@ def _alone(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise InputError(f"{folder} is being prepared by another process: wait for it") from error
+        for leftover in folder.glob(f".*.{'[0-9a-f]' * 32}.tmp"):  # of one that was killed
+            leftover.unlink()
         yield

@@ -17,8 +17,8 @@ CONFIGURATIONS = {"sample-10BT": "sample/10BT", "sample-100BT": "sample/100BT", 
 class FineWeb(Source):
     """`fineweb-edu`. The revision is looked up once and kept as the commit that it was."""
 
-    configuration: str
-    revision: str
+    configuration: str = "sample-10BT"
+    revision: str = "main"
     vocabulary: int = 65_536
     expansion: float = 1.6
 
