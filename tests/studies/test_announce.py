@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ordinate.cli.compare import announce
+from ordinate.core.amounts import duration
 from ordinate.store import Store
 from ordinate.studies import cost as costs
-from ordinate.studies.ahead import duration
 from ordinate.studies.compare import Job
 from ordinate.studies.cost import cost
 from ordinate.studies.executor import Plain

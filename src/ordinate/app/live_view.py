@@ -7,10 +7,10 @@ from ordinate.app import comparison_view, jobs, pictures
 from ordinate.app.garbage import settle
 from ordinate.app.run_data import tail
 from ordinate.app.watch import EVERY, Look, Watched
+from ordinate.core.amounts import duration
 from ordinate.report.colours import styles
 from ordinate.report.curves import learning_curves
 from ordinate.store import Store
-from ordinate.studies.ahead import duration
 from ordinate.studies.comparison import Comparison
 from ordinate.studies.driver import driver, stop
 from ordinate.studies.gather import gather

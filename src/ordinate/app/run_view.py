@@ -12,11 +12,11 @@ from ordinate.app.garbage import settle
 from ordinate.app.pictures import plain
 from ordinate.app.run_data import Facts, environment, read, tail
 from ordinate.app.watch import EVERY
+from ordinate.core.amounts import duration
 from ordinate.core.config import write_value
 from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
 from ordinate.store import Run
 from ordinate.store.overview import describe, encoding_name
-from ordinate.studies.ahead import duration
 from ordinate.studies.plan import PILOT
 from ordinate.training import again
 

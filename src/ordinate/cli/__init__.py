@@ -10,7 +10,7 @@ from ordinate.cli import app as app_command
 from ordinate.cli import bench as bench_command
 from ordinate.cli import compare as compare_command
 from ordinate.cli import list as list_command
-from ordinate.cli import lm as lm_command
+from ordinate.cli import lm as lm_commands
 from ordinate.cli import report as report_command
 from ordinate.cli import show as show_command
 from ordinate.cli import status as status_command
@@ -37,7 +37,7 @@ app.command("train")(train_command.run)
 app.command("status")(status_command.run)
 app.command("bench")(bench_command.run)
 app.command("app")(app_command.run)
-app.add_typer(lm_command.app, name="lm")
+app.add_typer(lm_commands.app, name="lm")
 
 
 @app.callback(invoke_without_command=True)

@@ -64,7 +64,7 @@ def _sizes(settings: list[str] | None, memory_length: int | None, quick: bool) -
 
 def _measure(names: list[str], sizes: "Sizes") -> tuple[list["Overhead"], bool]:
     """All that was measured until the end, or until it was interrupted."""
-    from ordinate.studies.ahead import duration
+    from ordinate.core.amounts import duration
     from ordinate.training.overhead import measure
 
     rows: list[Overhead] = []

@@ -9,10 +9,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from ordinate.core.amounts import duration
 from ordinate.statistics.headline import headline
 from ordinate.statistics.observation import range_name
 from ordinate.statistics.verdict import words_of
-from ordinate.studies.ahead import duration
 
 if TYPE_CHECKING:
     from ordinate.store import Store

@@ -134,7 +134,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 PRESETS |= {
     # for one machine without an accelerator: the first trains in minutes, the second in hours
-    "nano": PRESETS["modern"] | dict(dim=128, layers=4, heads=4, length=256, vocabulary=1_024),
+    "nano": PRESETS["modern"] | dict(dim=96, layers=4, heads=3, length=256, vocabulary=4_096),
     "micro": PRESETS["modern"] | dict(dim=256, layers=4, heads=4, length=256, vocabulary=4_096),
 }
 PRESETS |= {

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ordinate.core.amounts import duration
 from ordinate.statistics.pairs import seeds_needed
 from ordinate.studies import cost
 from ordinate.studies.compare import Job
@@ -45,14 +46,3 @@ def look_ahead(job: Job) -> Ahead:
     counted = f"{bound}{size:,} runs, {size - missing:,} done"
     lines.append(f"{counted}; {time}, less where a task is learnt early; {disk}")
     return Ahead(tuple(lines), missing, whole.seconds * workers / study.size)
-
-
-def duration(seconds: float) -> str:
-    """As people say it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 86400:,.0f} days"

@@ -13,6 +13,7 @@ from ordinate.text.sources.source import File
 
 C = TypeVar("C")
 Split = Literal["train", "valid"]
+Count = Literal["tokens", "documents", "bytes", "replaced"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 SCHEMA = 1
@@ -35,9 +36,9 @@ class Recipe:
     seed: int  # of the order of documents within a shard
 
     def differences(self, other: "Recipe") -> list[str]:
-        """What another recipe has instead, as people say it."""
+        """Where another recipe is not this one."""
         mine, theirs = asdict(self), asdict(other)
-        return [f"{name} {theirs[name]!r}, not {mine[name]!r}" for name in mine if mine[name] != theirs[name]]
+        return [f"{name} {mine[name]!r}, not {theirs[name]!r}" for name in mine if mine[name] != theirs[name]]
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class Manifest:
     tokenizer: str  # sha256 of tokenizer.json
     shards: dict[Split, list[Header]]
 
-    def total(self, split: Split, what: Literal["tokens", "documents", "bytes", "replaced"]) -> int:
-        return sum(getattr(header, what) for header in self.shards[split])
+    def total(self, split: Split, what: Count) -> int:
+        return sum(int(getattr(header, what)) for header in self.shards[split])
 
 
 def shard_name(split: Split, number: int) -> str:

@@ -36,8 +36,9 @@ def carry_out(work: Sequence[Work], *, processes: int, threads: int, watch: Adva
             done, waiting = wait(waiting, LOOK, FIRST_EXCEPTION)
             for future in done:
                 future.result()
-            watch(counter.value - seen)
-            seen = counter.value
+            now = counter.get_obj().value  # without its lock, which a worker may have been killed with
+            watch(now - seen)
+            seen = now
     except BaseException as error:
         for process in set(active_children()) - before:
             process.kill()

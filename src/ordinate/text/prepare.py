@@ -37,7 +37,7 @@ class Progress:
 
     stage: str
     share: float  # done, from 0 to 1
-    seconds_left: float | None  # unknown at first
+    seconds_left: float | None  # unknown at its start, and at its end while the last is being put in order
 
 
 Watch = Callable[[Progress], None]
@@ -109,8 +109,6 @@ class _Preparation:
         self.pieces = request.pieces(survey)
 
     def carry_out(self) -> None:
-        for leftover in self.folder.glob(".*.tmp"):
-            leftover.unlink()
         if not (self.folder / TOKENIZER).exists():
             self._tokenizer()
         self._shards()
@@ -144,7 +142,7 @@ class _Preparation:
             nonlocal done
             done += more
             share = min(1.0, done / max(1, size))
-            left = (time.monotonic() - began) * (1 - share) / share if share else None
+            left = (time.monotonic() - began) * (1 - share) / share if 0 < share < 1 else None
             self.watch(Progress(stage, share, left))
 
         advance(0)
@@ -177,4 +175,6 @@ def _alone(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise InputError(f"{folder} is being prepared by another process: wait for it") from error
+        for leftover in folder.glob(f".*.{'[0-9a-f]' * 32}.tmp"):  # of one that was killed
+            leftover.unlink()
         yield

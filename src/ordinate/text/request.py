@@ -32,7 +32,7 @@ def request(
     vocabulary: int | None = None,
     tokenizer: str | Path | None = None,
     tokenizer_bytes: int = TOKENIZER_BYTES,
-    valid: float = 0.01,
+    valid: float | None = None,
     seed: int = 0,
     max_shards: int | None = None,
     revision: str = "",
@@ -40,7 +40,9 @@ def request(
     """All of it may be left out: `request("text:notes", vocabulary=8192)`. Every problem is told in one sentence."""
     found = find_source(source, revision)
     path = None if tokenizer is None else _tokenizer_file(Path(tokenizer))
-    vocabulary = vocabulary or (found.vocabulary if path is None else _vocabulary(path))
+    if vocabulary is None:
+        vocabulary = found.vocabulary if path is None else _vocabulary(path)
+    valid = found.valid if valid is None else valid
     _check(vocabulary, valid, seed, max_shards, tokenizer_bytes, path)
     recipe = Recipe(
         source=found.kind,

@@ -72,8 +72,8 @@ def show(plan: dict[str, Any], file: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from ordinate.core.amounts import duration
     from ordinate.lm.amount import write_tokens
-    from ordinate.studies.ahead import duration
 
     console = Console(file=file, highlight=False, markup=False, width=None if file.isatty() else 120)
     console.print(

@@ -135,7 +135,7 @@ class _Display:
         self.bar.stop()
 
     def show(self, now: "Now") -> None:
-        from ordinate.studies.ahead import duration
+        from ordinate.core.amounts import duration
 
         numbers = now.numbers
         parts = [f"loss {numbers['loss']:.3f}"] if "loss" in numbers else []

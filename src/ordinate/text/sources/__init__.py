@@ -16,11 +16,11 @@ def find_source(text: str, revision: str = "") -> Source:
     """`stdlib`, `fineweb-edu[:CONFIGURATION]`, `text:DIR`, `jsonl:FILE` or `parquet:DIR`."""
     kind, colon, rest = text.partition(":")
     if kind == "fineweb-edu":
-        configuration = rest if colon else "sample-10BT"
+        configuration = rest if colon else FineWeb.configuration
         if configuration not in CONFIGURATIONS:
             hint = nearest(configuration, CONFIGURATIONS)
             raise InputError(f"fineweb-edu has no configuration {configuration!r} here: {hint}")
-        return FineWeb(configuration, revision or "main")
+        return FineWeb(configuration, revision or FineWeb.revision)
     if revision:
         raise InputError(f"--revision is for fineweb-edu, and {text!r} has none: leave it out")
     if text == "stdlib":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from ordinate.text.sources import hub
@@ -16,8 +17,8 @@ CONFIGURATIONS = {"sample-10BT": "sample/10BT", "sample-100BT": "sample/100BT", 
 class FineWeb(Source):
     """`fineweb-edu`. The revision is looked up once and kept as the commit that it was."""
 
-    configuration: str
-    revision: str
+    configuration: str = "sample-10BT"
+    revision: str = "main"
     vocabulary: int = 65_536
     expansion: float = 1.6
 
@@ -30,9 +31,7 @@ class FineWeb(Source):
         return f"fineweb-edu-{self.configuration}"
 
     def files(self) -> tuple[list[File], dict[str, str]]:
-        commit = hub.resolve(DATASET, self.revision)
-        files = hub.list_files(DATASET, commit, CONFIGURATIONS[self.configuration], ".parquet")
-        return files, {"dataset": DATASET, "commit": commit}
+        return _looked_up(self.configuration, self.revision)
 
     def pieces(self, files: list[File]) -> list[Piece]:
         return [Piece((file,), 0, file.size) for file in files]
@@ -45,3 +44,10 @@ class FineWeb(Source):
 
     def release(self, piece: Piece, downloads: Path) -> None:
         hub.forget(piece.files[0], downloads)
+
+
+@cache  # a branch may move while one looks
+def _looked_up(configuration: str, revision: str) -> tuple[list[File], dict[str, str]]:
+    commit = hub.resolve(DATASET, revision)
+    files = hub.list_files(DATASET, commit, CONFIGURATIONS[configuration], ".parquet")
+    return files, {"dataset": DATASET, "commit": commit}

@@ -30,7 +30,7 @@ def resolve(dataset: str, revision: str) -> str:
 
 def list_files(dataset: str, commit: str, folder: str, ending: str) -> list[File]:
     """The files below a folder of a dataset whose names end like this, in the order of their names."""
-    hub = package("huggingface_hub")
+    hub = package("huggingface_hub.hf_api")
     what = f"{folder} of {dataset}"
 
     def tree() -> list[Any]:
@@ -40,7 +40,7 @@ def list_files(dataset: str, commit: str, folder: str, ending: str) -> list[File
     files = [
         File(item.path, item.size, item.lfs.sha256 if item.lfs else "")
         for item in _asked(what, tree)
-        if isinstance(item, hub.hf_api.RepoFile) and item.path.endswith(ending)
+        if isinstance(item, hub.RepoFile) and item.path.endswith(ending)
     ]
     for file in files:
         if problem := fault(file.name):

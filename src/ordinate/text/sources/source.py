@@ -69,6 +69,11 @@ class Source(ABC):
         """Ids that suit it, unless others are asked for."""
 
     @property
+    def valid(self) -> float:
+        """The share of documents that suits validation, unless another is asked for."""
+        return 0.01
+
+    @property
     @abstractmethod
     def expansion(self) -> float:
         """Bytes of text in a byte of its files, about."""

@@ -57,11 +57,12 @@ class StandardLibrary(TextFiles):
 
     root: Path = Path(sysconfig.get_path("stdlib"))
     kind: str = "stdlib"
-    piece: int = 2**22  # 12 MB in all: enough pieces for a few cores
+    valid: float = 0.05  # 12 MB in all: less would be a handful of files
+    piece: int = 2**22  # and larger pieces too few for the cores
 
     @property
     def name(self) -> str:
-        return "stdlib"
+        return self.kind
 
     def files(self) -> tuple[list[File], dict[str, str]]:
         """Debian and others leave tests out, and put packages of their own beside it."""

@@ -1,0 +1,146 @@
+"""`ordinate lm prepare`: text as tokens, ready to train on."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ordinate.core.amounts import counted, duration, storage
+
+if TYPE_CHECKING:
+    from ordinate.text import Corpus
+    from ordinate.text.manifest import Count
+    from ordinate.text.outlook import Outlook
+    from ordinate.text.prepare import Progress
+    from ordinate.text.request import Request
+
+COUNTED: "tuple[Count, ...]" = ("tokens", "documents", "bytes", "replaced")  # of each split
+LINES = 10.0  # seconds between two lines of progress where there is no terminal
+
+
+def run(
+    source: str = typer.Argument(
+        "stdlib", help="stdlib, fineweb-edu[:sample-10BT|sample-100BT|default], parquet:DIR, jsonl:FILE or text:DIR."
+    ),
+    out: Path | None = typer.Option(None, "--out", "-o", help="Folder of the corpus (data/NAME, after the source)."),
+    vocabulary: int | None = typer.Option(
+        None, "--vocabulary", help="Ids of the tokenizer (65,536 for fineweb-edu, 4,096 for others)."
+    ),
+    tokenizer: Path | None = typer.Option(
+        None,
+        "--tokenizer",
+        help="Take that of another prepared folder; otherwise one is learnt from the text.",
+    ),
+    tokenizer_bytes: int = typer.Option(10**9, "--tokenizer-bytes", help="Text to learn a tokenizer from, at most."),
+    valid: float | None = typer.Option(
+        None, "--valid", help="Share of documents for validation (0.05 for stdlib, 0.01 for others)."
+    ),
+    max_shards: int | None = typer.Option(None, "--max-shards", help="Only so many shards, the first ones."),
+    revision: str = typer.Option("", "--revision", help="Branch, tag or commit of fineweb-edu (main)."),
+    seed: int = typer.Option(0, "--seed", help="Of the order of documents within a shard."),
+    workers: int | None = typer.Option(None, "--workers", help="Processes (one per core); 0: in this one."),
+    as_json: bool = typer.Option(False, "--json", help="The corpus as one JSON document on stdout."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Tell files, shards, time and disk; then stop."),
+) -> None:
+    """Make a corpus: learn a tokenizer, turn text into shards of tokens, set documents for validation apart.
+
+    Without arguments it takes the sources of Python's standard library, which are on every machine. Stopped, the same
+    command goes on; what is done is not done again. The same text gives the same tokens with any number of workers.
+    """
+    from ordinate.text import prepare, request
+    from ordinate.text.outlook import look_ahead
+    from ordinate.text.prepare import cores
+
+    asked = request(
+        source, vocabulary=vocabulary, tokenizer=tokenizer, tokenizer_bytes=tokenizer_bytes, valid=valid, seed=seed,
+        max_shards=max_shards, revision=revision,
+    )  # fmt: skip
+    folder = out or Path("data") / asked.source.name
+    ahead = look_ahead(asked, folder)
+    print(_announced(asked, folder, ahead, cores() if workers is None else workers), file=sys.stderr)
+    if dry_run:
+        return
+    try:
+        with _Display() as display:
+            corpus = prepare(asked, folder, workers=workers, watch=display.show)
+    except KeyboardInterrupt:
+        print("ordinate: stopped; finished shards are kept, the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
+    print(json.dumps(_summary(corpus), indent=1) if as_json else _told(corpus))
+
+
+def _announced(asked: "Request", folder: Path, ahead: "Outlook", workers: int) -> str:
+    """One line of what is ahead."""
+    what = f"{asked.recipe.source}: {counted(ahead.files, 'file')}, about {storage(ahead.text)} of text"
+    shards = f"{counted(ahead.shards, 'shard')}, {ahead.done:,} done"
+    if ahead.done == ahead.shards:
+        return f"{what}; {shards}, in {folder}"
+    fetched = " and the time to download it" if asked.recipe.revision else ""
+    time_needed = f"about {duration(ahead.seconds(workers))}{fetched} with {counted(max(1, workers), 'worker')}"
+    return f"{what}; {shards}; {time_needed}; {storage(ahead.disk)} in {folder}"
+
+
+class _Display:
+    """A bar on a terminal, a line from time to time elsewhere; all on stderr."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        self.console = Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[left]}"),
+        )
+        self.bar = Bar(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
+        self.line = self.bar.add_task("", total=1.0, left="")
+        self.stage, self.said = "", 0.0
+
+    def __enter__(self) -> "_Display":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def show(self, now: "Progress") -> None:
+        left = "" if now.seconds_left is None else f"{duration(now.seconds_left)} left"
+        self.bar.update(self.line, description=now.stage, completed=now.share, left=left)
+        if not self.console.is_terminal and (now.stage != self.stage or time.monotonic() > self.said + LINES):
+            self.stage, self.said = now.stage, time.monotonic()
+            print(f"{now.stage}  {now.share:.0%}  {left}".rstrip(), file=sys.stderr, flush=True)
+
+
+def _summary(corpus: "Corpus") -> dict[str, Any]:
+    from ordinate.text.manifest import SPLITS
+
+    manifest = corpus.manifest
+    return {
+        "folder": str(corpus.folder),
+        "fingerprint": corpus.fingerprint,
+        "source": manifest.recipe.source,
+        "origin": manifest.survey.origin,
+        "vocabulary": corpus.vocabulary,
+        "shards": len(manifest.shards["train"]),
+    } | {split: {what: manifest.total(split, what) for what in COUNTED} for split in SPLITS}
+
+
+def _told(corpus: "Corpus") -> str:
+    """What there is now."""
+    train, valid = (_summary(corpus)[split] for split in ("train", "valid"))
+    each = (train["bytes"] + valid["bytes"]) / (train["tokens"] + valid["tokens"])
+    lines = [
+        f"{corpus.folder}  ({corpus.fingerprint[:12]})",
+        f"  to train on     {train['tokens']:>15,} tokens  {counted(train['documents'], 'document')}",
+        f"  to validate on  {valid['tokens']:>15,} tokens  {counted(valid['documents'], 'document')}",
+        f"  vocabulary      {corpus.vocabulary:>15,} ids     {each:.2f} bytes of text for a token",
+    ]
+    if replaced := train["replaced"] + valid["replaced"]:
+        lines.append(f"{counted(replaced, 'document')} held bytes that are no UTF-8: U+FFFD stands in their place.")
+    return "\n".join(lines)

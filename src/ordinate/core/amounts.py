@@ -1,0 +1,26 @@
+"""Amounts as people say them."""
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `3.5 h`, `4 days`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:,.0f} days"
+
+
+def storage(size: float) -> str:
+    """`512 bytes`, `12.1 MB`, `3.5 GB`."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if round(size) < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.3g} TB"
+
+
+def counted(number: int, word: str) -> str:
+    """`1 file`, `2,400 files`."""
+    return f"{number:,} {word}{'s' * (number != 1)}"

@@ -1,0 +1,43 @@
+"""What a preparation will take, told before it starts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordinate.text.manifest import SPLITS, Survey, shard_name
+from ordinate.text.prepare import surveyed
+from ordinate.text.request import Request
+from ordinate.text.shard import dtype_of
+
+SPEED = 1.2e6  # bytes of text that one core tokenises in a second, about
+BYTES_PER_TOKEN = 3.5  # about, where text is English or code
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How much there is to do."""
+
+    files: int
+    shards: int
+    done: int  # of the shards
+    text: float  # bytes of it, about, in all
+    left: float  # bytes of it that are not tokens yet
+    disk: float  # bytes that all of it takes, about
+
+    def seconds(self, workers: int) -> float:
+        """About, without the time to fetch files."""
+        return self.left / SPEED / max(1, min(workers, self.shards - self.done))
+
+
+def look_ahead(request: Request, folder: Path) -> Outlook:
+    """Look at the source and at what the folder has; nothing is written."""
+    survey = surveyed(request, folder)
+    if survey is None:
+        files, origin = request.source.files()
+        survey = Survey(origin, files, 0)
+    pieces = request.pieces(survey)
+    done = [(folder / shard_name(SPLITS[0], number)).exists() for number in range(len(pieces))]
+    text = sum(piece.size for piece in pieces) * request.source.expansion
+    left = sum(piece.size for piece, there in zip(pieces, done, strict=True) if not there) * request.source.expansion
+    size = int(dtype_of(request.recipe.vocabulary)[-1])
+    names = {file.name for piece in pieces for file in piece.files}
+    return Outlook(len(names), len(pieces), sum(done), text, left, text / BYTES_PER_TOKEN * size)
