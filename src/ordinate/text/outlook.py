@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ordinate.text.manifest import SPLITS, TOKENIZER, Survey, shard_name
+from ordinate.text.manifest import TOKENIZER, Survey
 from ordinate.text.prepare import surveyed
 from ordinate.text.request import Request
 from ordinate.text.shard import dtype_of
+from ordinate.text.tokenise import Kept
 
 SPEED = 1.2e6  # bytes of text that one core tokenises in a second, about
 LEARNING = 2e6  # bytes of text in a second, about, that a tokenizer is learnt from
@@ -39,7 +40,7 @@ def look_ahead(request: Request, folder: Path) -> Outlook:
         files, origin = request.source.files()
         survey = Survey(origin, files, 0)
     pieces = request.pieces(survey)
-    done = [(folder / shard_name(SPLITS[0], number)).exists() for number in range(len(pieces))]
+    done = [Kept(request.source, folder).has(number) for number in range(len(pieces))]
     text = sum(piece.size for piece in pieces) * request.source.expansion
     left = sum(piece.size for piece, there in zip(pieces, done, strict=True) if not there) * request.source.expansion
     learnt = request.tokenizer is not None or (folder / TOKENIZER).exists()
