@@ -46,7 +46,8 @@ from ordinate import compare
 from ordinate.cli import main
 compare("binary_majority", "rope,none", quick=True, workers=0, dim=16, layers=1, steps=2, evaluation_sequences=20)
 for line in {lines!r}:
-    sys.argv = shlex.split(line) + (["--dry-run"] if " train " in line or " compare " in line else [])
+    long = any(command in line for command in (" train ", " compare ", " prepare"))
+    sys.argv = shlex.split(line) + (["--dry-run"] if long else [])
     try:
         main()
     except SystemExit as end:

@@ -10,20 +10,9 @@ import pyarrow.parquet
 from ordinate.text import Corpus
 from ordinate.text.manifest import Split
 
-WORDS = (
-    "and",
-    "the",
-    "Ünïcode",
-    "naïve",
-    "déjà",
-    "日本語",
-    "🙂",
-    "x = [1, 2]",
-    "\tif",
-    "\r\n",
-    "<|endoftext|>",
-    "\x00",
-)
+WORDS = [
+    "and", "the", "Ünïcode", "naïve", "日本語", "🙂", "x=[1]", "<|endoftext|>", "\x00", "\ufffd", "\tif", "\r\n", "  ",
+]  # fmt: skip
 
 
 def texts(count: int, seed: int = 0) -> list[str]:

@@ -3,12 +3,16 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ordinate.text.manifest import SPLITS, Survey, shard_name
+import numpy as np
+
+from ordinate.text.manifest import TOKENIZER, Survey
 from ordinate.text.prepare import surveyed
 from ordinate.text.request import Request
 from ordinate.text.shard import dtype_of
+from ordinate.text.tokenise import Kept
 
 SPEED = 1.2e6  # bytes of text that one core tokenises in a second, about
+LEARNING = 2e6  # bytes of text in a second, about, that a tokenizer is learnt from
 BYTES_PER_TOKEN = 3.5  # about, where text is English or code
 
 
@@ -21,11 +25,12 @@ class Outlook:
     done: int  # of the shards
     text: float  # bytes of it, about, in all
     left: float  # bytes of it that are not tokens yet
+    to_learn: float  # bytes of it to learn a tokenizer from
     disk: float  # bytes that all of it takes, about
 
     def seconds(self, workers: int) -> float:
         """About, without the time to fetch files."""
-        return self.left / SPEED / max(1, min(workers, self.shards - self.done))
+        return self.to_learn / LEARNING + self.left / SPEED / max(1, min(workers, self.shards - self.done))
 
 
 def look_ahead(request: Request, folder: Path) -> Outlook:
@@ -35,9 +40,11 @@ def look_ahead(request: Request, folder: Path) -> Outlook:
         files, origin = request.source.files()
         survey = Survey(origin, files, 0)
     pieces = request.pieces(survey)
-    done = [(folder / shard_name(SPLITS[0], number)).exists() for number in range(len(pieces))]
+    done = [Kept(request.source, folder).has(number) for number in range(len(pieces))]
     text = sum(piece.size for piece in pieces) * request.source.expansion
     left = sum(piece.size for piece, there in zip(pieces, done, strict=True) if not there) * request.source.expansion
-    size = int(dtype_of(request.recipe.vocabulary)[-1])
+    learnt = request.tokenizer is not None or (folder / TOKENIZER).exists()
+    to_learn = 0.0 if learnt else min(text, request.recipe.tokenizer_bytes)
+    disk = text / BYTES_PER_TOKEN * np.dtype(dtype_of(request.recipe.vocabulary)).itemsize
     names = {file.name for piece in pieces for file in piece.files}
-    return Outlook(len(names), len(pieces), sum(done), text, left, text / BYTES_PER_TOKEN * size)
+    return Outlook(len(names), len(pieces), sum(done), text, left, to_learn, disk)

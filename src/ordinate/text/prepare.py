@@ -30,6 +30,8 @@ from ordinate.text.shard import Header, open_shard
 from ordinate.text.split import valid_below
 from ordinate.text.tokenise import Kept, LearnTokenizer, TokenisePiece
 
+_ELSEWHERE = "choose another folder with --out, or remove this one"
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -72,15 +74,13 @@ def surveyed(request: Request, folder: Path) -> Survey | None:
         return None
     recipe, survey = known
     if different := recipe.differences(request.recipe):
-        raise InputError(f"{folder} was begun with {'; '.join(different)}: choose another folder with --out")
+        raise InputError(f"{folder} was begun with {'; '.join(different)}: {_ELSEWHERE}")
     if not recipe.revision:  # files at hand may have changed
         files, origin = request.source.files()
         changed = sorted(set(files) ^ set(survey.files))
         if changed or origin != survey.origin:
             first = f"{changed[0].name!r}" if changed else ", ".join(survey.origin)
-            raise InputError(
-                f"the source has changed since {folder} was begun ({first}): choose another folder with --out"
-            )
+            raise InputError(f"the source has changed since {folder} was begun ({first}): {_ELSEWHERE}")
     return survey
 
 
@@ -122,17 +122,16 @@ class _Preparation:
         if self.request.tokenizer is not None:
             write_atomic(self.folder / TOKENIZER, self.request.tokenizer.read_bytes())
             return
-        most, recipe = self.recipe.tokenizer_bytes, self.recipe
-        task = LearnTokenizer(self.kept, self.pieces, recipe.vocabulary, self.survey.valid_below, most)
+        most, below = self.recipe.tokenizer_bytes, self.survey.valid_below
+        task = LearnTokenizer(self.kept, self.pieces, self.recipe.vocabulary, below, most)
         size = min(sum(piece.size for piece in self.pieces), round(most / self.request.source.expansion))
         self._do("learning a tokenizer", size, [task], processes=min(1, self.workers), threads=max(1, self.workers))
 
     def _shards(self) -> None:
-        last = SPLITS[0]
-        missing = [n for n in range(len(self.pieces)) if not (self.folder / shard_name(last, n)).exists()]
+        missing = [number for number in range(len(self.pieces)) if not self.kept.has(number)]
         below, seed = self.survey.valid_below, self.recipe.seed
         tasks = [TokenisePiece(self.kept, self.pieces[n], n, self.recipe.vocabulary, below, seed) for n in missing]
-        size = sum(self.pieces[n].size for n in missing)
+        size = sum(task.piece.size for task in tasks)
         self._do("tokenising", size, tasks, processes=self.workers, threads=1)
 
     def _do(self, stage: str, size: int, tasks: Sequence[Work], *, processes: int, threads: int) -> None:
@@ -158,7 +157,7 @@ class _Preparation:
     def _header(self, name: str, tokenizer: str) -> Header:
         shard = open_shard(self.folder / name)
         if shard.header.tokenizer != tokenizer:
-            raise InputError(f"{shard.path} was made with another tokenizer: choose another folder with --out")
+            raise InputError(f"{shard.path} was made with another tokenizer: {_ELSEWHERE}")
         return shard.header
 
 

@@ -26,6 +26,10 @@ class Kept:
     def downloads(self) -> Path:
         return self.folder / "downloads"
 
+    def has(self, number: int) -> bool:
+        """Whether a piece is done: its two shards are written one after the other, the one to train on last."""
+        return (self.folder / shard_name("train", number)).exists()
+
     def batches(self, piece: Piece) -> Iterator[Batch]:
         """The documents of a piece that hold any text."""
         for batch in self.source.read(piece, self.downloads):
@@ -60,7 +64,7 @@ class LearnTokenizer:
 
 @dataclass(frozen=True)
 class TokenisePiece:
-    """Makes two shards of a piece, one for each split. The training one comes last: when it is there, all is done."""
+    """Makes two shards of a piece, one for each split."""
 
     kept: Kept
     piece: Piece
@@ -81,6 +85,6 @@ class TokenisePiece:
             for (text, replaced), tokens in zip(documents, encoded, strict=True):
                 shards[split_of(text, self.valid_below)].add([END_ID, *tokens.ids], len(text.encode()), replaced)
             advance(size)
-        for split in ("valid", "train"):
+        for split in reversed(SPLITS):  # the one to train on last: it tells that both are there
             shards[split].finish(seed_of(self.seed, "documents", split, self.number))
         self.kept.source.release(self.piece, self.kept.downloads)
