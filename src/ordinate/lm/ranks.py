@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
 from ordinate.core.errors import InputError
@@ -96,8 +97,7 @@ def gathering(objective: nn.Module, *, last: bool) -> Iterator[None]:
         yield
 
 
-def clip(parameters: list[nn.Parameter], largest: float) -> float:
+def clip(parameters: list[nn.Parameter], largest: float) -> Tensor:
     """Cut the gradient to a largest norm (0: none), over all shards; tells what it was."""
     norm = nn.utils.clip_grad_norm_(parameters, largest or float("inf"))
-    whole: Tensor = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
-    return float(whole)
+    return norm.full_tensor() if isinstance(norm, DTensor) else norm

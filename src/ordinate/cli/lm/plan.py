@@ -83,7 +83,8 @@ def show(plan: dict[str, Any], file: Any) -> None:
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("", "from step", "to step", "tokens", "folder"):
-        table.add_column(column, justify="right" if "step" in column or column == "tokens" else "left", no_wrap=True)
+        right = "step" in column or column == "tokens"
+        table.add_column(column, justify="right" if right else "left", no_wrap=column != "folder", overflow="fold")
     for leg in plan["stretches"]:
         cost = write_tokens(leg["tokens"]) if leg["tokens"] else "done"
         table.add_row(leg["what"], f"{leg['begin']:,}", f"{leg['end']:,}", cost, leg["folder"])

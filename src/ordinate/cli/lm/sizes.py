@@ -2,6 +2,7 @@
 
 import json
 import sys
+from typing import Any
 
 import typer
 
@@ -14,7 +15,7 @@ def run(
     from ordinate.lm.amount import write_tokens
     from ordinate.lm.sizes import RECIPES, parameters, shape
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, recipe in RECIPES.items():
         config = shape(name, encoding)
         network, own = parameters(config)

@@ -96,17 +96,18 @@ def _tell(results: list[dict[str, Any]], as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("model", "tokens", "validation loss", "bits per byte", "seconds"):
-        table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
+    table.add_column("model", overflow="fold")
+    for column in ("tokens", "validation loss", "bits per byte", "seconds"):
+        table.add_column(column, justify="right", no_wrap=True)
     for row in results:
-        cells = [
+        cells = (
             f"{row['tokens']:,}",
             f"{row['valid_loss']:.4f}",
             f"{row['bits_per_byte']:.4f}",
             f"{row['seconds']:.0f}",
-        ]
+        )
         table.add_row(row["folder"], *cells)
-    Console(highlight=False, markup=False).print(table)
+    Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200).print(table)
 
 
 class _Display:
