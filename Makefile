@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: install demo test app bench clean
+.PHONY: install demo test test-gpu app bench clean
 
 install: $(READY)
 
@@ -24,6 +24,10 @@ test: install
 	$(BIN)/lint-imports
 	$(BIN)/python tests/browser/find_chromium.py
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
+
+# The tests of language models where there is an accelerator.
+test-gpu: install
+	ORDINATE_DEVICE=cuda $(BIN)/pytest tests/lm
 
 app: install
 	$(BIN)/ordinate app

@@ -1,10 +1,12 @@
-"""A model and a corpus that train in a moment."""
+"""A model that trains in a moment, and where: `ORDINATE_DEVICE=cuda pytest tests/lm` runs the same tests there."""
 
+import os
 from typing import Any
 
 from ordinate.lm.config import Decay, TrunkConfig, resolve
 from ordinate.text.corpus import Corpus
 
+DEVICE = os.environ.get("ORDINATE_DEVICE", "cpu")
 SMALL: dict[str, Any] = {"dim": 16, "layers": 2, "heads": 2, "length": 16, "batch": 4, "warmup": 2, "vocabulary": 300}
 decay = Decay(share=0.3)
 

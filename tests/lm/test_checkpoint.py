@@ -17,9 +17,9 @@ from ordinate.lm.ranks import Ranks
 from ordinate.lm.trainer import Options, Trainer
 from ordinate.text.corpus import Corpus
 
-from .small import small_config
+from .small import DEVICE, small_config
 
-OPTIONS = Options(device="cpu")
+OPTIONS = Options(device=DEVICE)
 
 
 @pytest.fixture

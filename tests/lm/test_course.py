@@ -17,9 +17,9 @@ from ordinate.lm.trainer import Now, Options, Trainer
 from ordinate.store.files import Journal, read_json
 from ordinate.text.corpus import Corpus
 
-from .small import decay, small_config
+from .small import DEVICE, decay, small_config
 
-OPTIONS = Options(device="cpu", log_every=1, valid_every=5, valid_tokens=64, save_every=0.0)
+OPTIONS = Options(device=DEVICE, log_every=1, valid_every=5, valid_tokens=64, save_every=0.0)
 
 
 class Crash(Exception):  # noqa: N818
@@ -39,7 +39,7 @@ def _straight(corpus: Corpus, end: Branch) -> dict[str, torch.Tensor]:
     trainer = Trainer(small_config(corpus), corpus, OPTIONS, Ranks(), end)
     for _ in range(end.end):
         trainer.advance()
-    return {name: weight.detach() for name, weight in trainer.model.named_parameters()}
+    return {name: weight.detach().cpu() for name, weight in trainer.model.named_parameters()}
 
 
 def _weights(folder: Path) -> dict[str, torch.Tensor]:

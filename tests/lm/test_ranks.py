@@ -15,7 +15,7 @@ from ordinate.lm.ranks import Ranks, spread
 from ordinate.lm.trainer import Options, Trainer
 from ordinate.text.corpus import Corpus
 
-from .small import decay, small_config
+from .small import DEVICE, decay, small_config
 
 STEPS = 10
 SCRIPT = Path(__file__).with_name("two_ranks.py")
@@ -35,7 +35,7 @@ def together(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _alone(corpus: Corpus) -> Trainer:
-    trainer = Trainer(small_config(corpus), corpus, Options(device="cpu"), Ranks())
+    trainer = Trainer(small_config(corpus), corpus, Options(device=DEVICE), Ranks())
     for _ in range(STEPS):
         trainer.advance()
     return trainer
@@ -47,7 +47,7 @@ def test_two_ranks_learn_what_one_learns(together: Path, corpus: Corpus, shard: 
     alone = _alone(corpus)
     kept = torch.load(together / f"{shard}.pt", weights_only=True)
     for name, weight in alone.model.named_parameters():
-        torch.testing.assert_close(kept["model"][name], weight.detach(), rtol=1e-4, atol=1e-5, msg=name)
+        torch.testing.assert_close(kept["model"][name], weight.detach().cpu(), rtol=1e-4, atol=1e-5, msg=name)
     scores = json.loads((together / f"{shard}.json").read_text())
     assert scores["valid_loss"] == pytest.approx(alone.validate()["valid_loss"], rel=1e-5)
 
@@ -60,7 +60,7 @@ def test_one_process_goes_on_with_what_two_ranks_began(together: Path, corpus: C
 
     config = small_config(corpus)
     planned = branches(config, [12 * config.step_tokens], decay)
-    options = Options(device="cpu", valid_tokens=64)
+    options = Options(device=DEVICE, valid_tokens=64)
     (mixed,) = Course(config, corpus, together / f"course-{shard}", options).run(planned)
     (alone,) = Course(config, corpus, together / f"alone-{shard}", options).run(planned)
     found, wanted = (torch.load(folder / "latest.pt", weights_only=True)["model"] for folder in (mixed, alone))

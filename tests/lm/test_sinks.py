@@ -16,9 +16,9 @@ from ordinate.lm.trainer import Options
 from ordinate.store.files import Journal
 from ordinate.text.corpus import Corpus
 
-from .small import decay, small_config
+from .small import DEVICE, decay, small_config
 
-OPTIONS = Options(device="cpu", log_every=1, valid_every=100, valid_tokens=64)
+OPTIONS = Options(device=DEVICE, log_every=1, valid_every=100, valid_tokens=64)
 
 
 def _train(corpus: Corpus, folder: Path, *trackers: str) -> Path:

@@ -15,9 +15,9 @@ from ordinate.lm.trainer import Options, Trainer, check_fit
 from ordinate.model import Transformer
 from ordinate.text.corpus import Corpus
 
-from .small import SMALL, decay, small_config
+from .small import DEVICE, SMALL, decay, small_config
 
-OPTIONS = Options(device="cpu")
+OPTIONS = Options(device=DEVICE)
 
 
 def _trainer(config: TrunkConfig, corpus: Corpus, **options: object) -> Trainer:
@@ -50,7 +50,7 @@ def test_steps_are_those_of_a_plain_loop(corpus: Corpus) -> None:
         plain.append(loss.item())
     assert losses == pytest.approx(plain, rel=1e-4)
     for (name, found), wanted in zip(trainer.model.named_parameters(), model.parameters(), strict=True):
-        torch.testing.assert_close(found, wanted, rtol=2e-3, atol=2e-5, msg=name)
+        torch.testing.assert_close(found.cpu(), wanted, rtol=2e-3, atol=2e-5, msg=name)
 
 
 def test_a_batch_cut_into_parts_gives_the_same_step(corpus: Corpus) -> None:
@@ -85,7 +85,8 @@ def test_validation_is_the_mean_over_the_split_and_bits_count_bytes(corpus: Corp
     length, losses, size = config.model.length, [], 0
     for number in range(corpus.sequences("valid", length)):
         tokens, documents = (torch.from_numpy(x) for x in corpus.sequence("valid", length, number))
-        logits = trainer.model(tokens[None, :-1], documents=documents[None, :-1])
+        here, apart = tokens[None, :-1].to(trainer.device), documents[None, :-1].to(trainer.device)
+        logits = trainer.model(here, documents=apart).cpu()
         losses.append(F.cross_entropy(logits[0], tokens[1:], reduction="none"))
         size += int(torch.from_numpy(corpus.token_bytes())[tokens[1:]].sum())
     total = torch.cat(losses).double().sum().item()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from small import decay, small_config  # type: ignore[import-not-found]
+from small import DEVICE, decay, small_config  # type: ignore[import-not-found]
 
 from ordinate.lm import checkpoint
 from ordinate.lm.course import Course
@@ -21,9 +21,9 @@ from ordinate.text.corpus import open_corpus
 def main(data: Path, folder: Path) -> None:
     corpus = open_corpus(data)
     config = small_config(corpus)
-    with joined(torch.device("cpu")) as ranks:
+    with joined(torch.device(DEVICE)) as ranks:
         for shard in ("none", "fsdp2"):
-            options = Options(device="cpu", shard=shard, micro_batch=1)  # type: ignore[arg-type]
+            options = Options(device=DEVICE, shard=shard, micro_batch=1)  # type: ignore[arg-type]
             trainer = Trainer(config, corpus, options, ranks)
             for _ in range(10):
                 trainer.advance()
