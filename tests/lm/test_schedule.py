@@ -96,7 +96,7 @@ def test_bad_settings_are_one_sentence(settings: dict[str, object], why: str) ->
 
 def test_what_changes_the_trunk_changes_its_name_and_the_decay_does_not() -> None:
     assert resolve("nano", "rope", "data", {"decay": 0.2})[0].id == resolve("nano", "rope", "data")[0].id
-    for change in ({"lr": 0.01}, {"seed": 1}, {"packing": "continue+masked"}, {"mix": 0.1}, {"dim": 64}):
+    for change in ({"lr": 0.01}, {"seed": 1}, {"packing": "continue+masked"}, {"mix": 0.1}, {"dim": 48}):
         assert resolve("nano", "rope", "data", change)[0].id != resolve("nano", "rope", "data")[0].id
     assert replace(CONFIG, corpus="other").id != CONFIG.id
 
