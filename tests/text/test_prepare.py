@@ -1,5 +1,7 @@
 """From text to a corpus: nothing lost, nothing twice, whatever happens meanwhile."""
 
+import errno
+import itertools
 import multiprocessing
 import os
 import signal
@@ -110,6 +112,26 @@ def test_killed_at_any_file_it_ends_the_same(lines: str, tmp_path: Path, before:
         assert child.exitcode in (0, -signal.SIGKILL) and deaths < 30
     assert deaths > 5
     assert contents(killed) == contents(straight)
+
+
+@pytest.mark.parametrize("room", [0, 7])
+def test_a_full_disk_loses_nothing(lines: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """So many files and folders can be synced, then there is no room."""
+    sync, synced = os.fsync, itertools.count()
+
+    def full(descriptor: int) -> None:
+        if next(synced) >= room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(descriptor)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            _run(lines, tmp_path / "out", 0)
+    assert not [name for name in contents(tmp_path / "out") if name.endswith(".tmp")]
+    for folder in ("out", "straight"):
+        _run(lines, tmp_path / folder, 0)
+    assert contents(tmp_path / "out") == contents(tmp_path / "straight")
 
 
 def test_what_is_done_is_not_done_again(lines: str, tmp_path: Path) -> None:
