@@ -52,8 +52,7 @@ class Corpus:
             tokens, local = self._shards[split][number].read(at - begin, until - begin)
             parts.append((tokens, local + (documents[number - 1] if number else 0)))
             at = until
-        tokens, owners = zip(*parts, strict=True)
-        return np.concatenate(tokens), np.concatenate(owners)
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def token_bytes(self) -> NDArray[np.int64]:
         """Bytes of UTF-8 that each id stands for, 0 for special ones: what bits per byte are counted by."""
