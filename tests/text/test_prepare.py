@@ -1,5 +1,7 @@
 """From text to a corpus: nothing lost, nothing twice, whatever happens meanwhile."""
 
+import errno
+import itertools
 import multiprocessing
 import os
 import signal
@@ -79,37 +81,56 @@ def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
     assert contents(tmp_path / "0") == contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
-def _dying(source: str, folder: Path, before: int | None, after: int | None) -> None:
-    """Prepare, and be killed before or after a file is put in its place for so many times."""
-    rename, count = os.replace, 0
+def _dying(source: str, folder: Path, last: int, late: bool) -> None:
+    """Prepare, and be killed just before, or just after, the last file of so many is put in its place."""
+    rename, count = os.replace, itertools.count(1)
 
     def replace(*paths: Path) -> None:
-        nonlocal count
-        count += 1
-        if count == before:
-            os.kill(os.getpid(), signal.SIGKILL)
-        rename(*paths)
-        if count == after:
+        dies = next(count) == last
+        if late or not dies:
+            rename(*paths)
+        if dies:
             os.kill(os.getpid(), signal.SIGKILL)
 
     os.replace = replace  # type: ignore[assignment]
     _run(source, folder, 0)
 
 
-@pytest.mark.parametrize(("before", "after"), [(None, 1), (2, None)])
-def test_killed_at_any_file_it_ends_the_same(lines: str, tmp_path: Path, before: int | None, after: int | None) -> None:
+@pytest.mark.parametrize("late", [False, True])
+def test_killed_again_and_again_it_ends_the_same(lines: str, tmp_path: Path, late: bool) -> None:
+    """One file, two files, three files further each time, so between the two shards of a piece as well."""
     straight, killed = tmp_path / "straight", tmp_path / "killed"
     _run(lines, straight, 0)
-    fork = multiprocessing.get_context("fork")
-    deaths = 0
+    fork, deaths = multiprocessing.get_context("fork"), 0
     while not (killed / "manifest.json").exists():
-        child = fork.Process(target=_dying, args=(lines, killed, before, after))
+        child = fork.Process(target=_dying, args=(lines, killed, deaths % 3 + 1, late))
         child.start()
         child.join()
-        deaths += child.exitcode == -signal.SIGKILL
+        deaths += 1
         assert child.exitcode in (0, -signal.SIGKILL) and deaths < 30
     assert deaths > 5
+    _run(lines, killed, 0)
     assert contents(killed) == contents(straight)
+
+
+@pytest.mark.parametrize("room", [0, 7])
+def test_a_full_disk_loses_nothing(lines: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """So many files and folders can be synced, then there is no room."""
+    sync, synced = os.fsync, itertools.count()
+
+    def full(descriptor: int) -> None:
+        if next(synced) >= room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(descriptor)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            _run(lines, tmp_path / "out", 0)
+    assert not [name for name in contents(tmp_path / "out") if name.endswith(".tmp")]
+    for folder in ("out", "straight"):
+        _run(lines, tmp_path / folder, 0)
+    assert contents(tmp_path / "out") == contents(tmp_path / "straight")
 
 
 def test_what_is_done_is_not_done_again(lines: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from ordinate.text.sources.parquet import Parquet
 from ordinate.text.sources.source import Source
 from ordinate.text.sources.text_files import StandardLibrary, TextFiles
 
-_AT_HAND = {"text": TextFiles, "jsonl": Jsonl, "parquet": Parquet}
+_AT_HAND: dict[str, type[TextFiles | Jsonl | Parquet]] = {"text": TextFiles, "jsonl": Jsonl, "parquet": Parquet}
 
 
 def find_source(text: str, revision: str = "") -> Source:
