@@ -11,7 +11,7 @@ from ordinate.report.ranking import ranking
 from ordinate.studies.comparison import Comparison
 
 MOST_TASKS = 100  # that are shown one by one, with pictures
-MOST_ROWS = 100  # of a picture of ranks
+MOST_RANKED = 100  # encodings of a picture of ranks
 
 
 def figures(comparison: Comparison) -> tuple[Figure, ...]:
@@ -28,7 +28,7 @@ def _all(comparison: Comparison) -> Iterator[Figure]:
         for chart in (by_length(comparison, task, looks), learning(comparison, task, looks)):
             if chart is not None:
                 yield chart
-        if head.ranks is not None and 1 < len(head.ranks.average) <= MOST_ROWS:
+        if head.ranks is not None and 1 < len(head.ranks.average) <= MOST_RANKED:
             title = f"Ranks on {task.task}, {head.name}"
             yield ranking(f"{task.task} ranks", title, "seeds", head.ranks, looks, comparison.analysis.alpha, task.task)
         chart = rates(comparison, task, looks)
@@ -36,6 +36,6 @@ def _all(comparison: Comparison) -> Iterator[Figure]:
             yield chart
         yield from attention(comparison, task)
     for family, ranks in comparison.analysis.families.items():
-        if 1 < len(ranks.average) <= MOST_ROWS:
+        if 1 < len(ranks.average) <= MOST_RANKED:
             title = f"Ranks over the tasks of the family {family}"
             yield ranking(f"family {family} ranks", title, "tasks", ranks, looks, comparison.analysis.alpha)

@@ -10,12 +10,12 @@ from ordinate import __version__
 from ordinate.report.alarms import alarm_lines
 from ordinate.report.chart import Figure, Heat, file_names, thin
 from ordinate.report.colours import Style, styles
-from ordinate.report.figures import MOST_TASKS, figures
+from ordinate.report.figures import MOST_RANKED, MOST_TASKS, figures
 from ordinate.report.screen import SETTINGS, draw, height
 from ordinate.report.sentences import sentences
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.report.tables import tables, winner
-from ordinate.report.words import cell_words, counted, css_class, learnt_words, listed, reach_words, steps_words
+from ordinate.report.words import MOST_LISTED, cell_words, counted, css_class, learnt_words, reach_words, steps_words
 from ordinate.statistics.analysis import Analysis, Cell, Range, TaskAnalysis
 from ordinate.studies.comparison import Comparison
 
@@ -42,7 +42,7 @@ def page(comparison: Comparison) -> str:
         "figures": [{"name": figure.name, **draw(figure)} for figure in drawn],
         "tables": {table.name: comma_separated(first_rows(table, MOST_DOWNLOADED)) for table in made},
     }
-    names = listed([task.task for task in comparison.analysis.tasks]) if told else ""
+    names = ", ".join(task.task for task in told[:MOST_LISTED]) + ", ..." * (len(told) > MOST_LISTED)
     document = template.render(
         title=f"Positional encodings on {names}" if names else "Positional encodings",
         comparison=comparison,
@@ -77,12 +77,8 @@ def _left_out(analysis: Analysis) -> list[str]:
         for many, most, what, kind in (
             (tasks, MOST_TASKS, f"the first {MOST_TASKS} of {tasks:,} tasks", "shown one by one"),
             (encodings, MOST_ROWS, f"the best {MOST_ROWS} of {encodings:,} encodings", "in a table of scores"),
-            (
-                ranges,
-                MOST_RANGES,
-                f"{MOST_RANGES} of {ranges:,} ranges",
-                "in a table of scores, the headline among them",
-            ),
+            (encodings, MOST_RANKED, f"ranks of more than {MOST_RANKED} encodings", "in their table and in no picture"),
+            (ranges, MOST_RANGES, f"{MOST_RANGES} of {ranges:,} ranges, and the headline,", "in a table of scores"),
         )
         if many > most
     ]

@@ -143,7 +143,7 @@ def plain(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,
         "title": table.title,
-        "rows": (dict(zip(names, row, strict=True)) for row in table.rows),
+        "rows": (dict(zip(names, map(jsonable, row), strict=True)) for row in table.rows),
     }
 
 
@@ -176,7 +176,10 @@ def json_pieces(content: Any, depth: int = 0) -> Iterator[str]:
     elif depth < _LINES and isinstance(content, list | tuple | Iterator):
         yield from _entries("[", (("", value) for value in content), "]", depth)
     else:
-        yield json.dumps(jsonable(content), allow_nan=False)
+        try:
+            yield json.dumps(content, allow_nan=False, default=jsonable)
+        except ValueError:  # a number that JSON has no word for
+            yield json.dumps(jsonable(content), allow_nan=False)
 
 
 def _entries(first: str, entries: Iterator[tuple[str, Any]], last: str, depth: int) -> Iterator[str]:
