@@ -93,7 +93,8 @@ class _Family:
 
     def _tests(self) -> tuple[list[float], list[float | None]]:
         """The p values of both families; Welch's test has nothing to say about learning."""
-        first, second = [1.0] * len(self.samples), [None] * len(self.samples)  # type: list[float], list[float | None]
+        first = [1.0] * len(self.samples)
+        second: list[float | None] = [None] * len(self.samples)
         for index, sample in enumerate(self.samples):
             if sample.basis is Basis.LEARNING:
                 (one, two), (of_one, of_two) = self._learnt(index), self.counts[index]

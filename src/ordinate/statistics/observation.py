@@ -78,7 +78,9 @@ class Observations:
     def of(cls, items: Sequence[Observation]) -> "Observations":
         """Columns of rows."""
         tasks = {item.task: TaskFacts(item.task, item.bar, item.direction, item.family) for item in reversed(items)}
-        names, encodings, hashes = ({}, {}, {})  # type: tuple[dict[str, int], dict[str, int], dict[str, int]]
+        names: dict[str, int] = {}
+        encodings: dict[str, int] = {}
+        hashes: dict[str, int] = {}
         return cls(
             task=_whole(names.setdefault(item.task, len(names)) for item in items),
             encoding=_whole(encodings.setdefault(item.encoding, len(encodings)) for item in items),

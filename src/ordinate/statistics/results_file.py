@@ -4,6 +4,7 @@ import csv
 import os
 import select
 import sys
+from _csv import Reader
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -92,7 +93,7 @@ def parse_results(content: IO[bytes], name: str, most: int | None = None) -> Rea
         file.detach()  # `content` belongs to the caller
 
 
-def _read(name: str, rows: "csv._reader", most: int | None) -> Reading:
+def _read(name: str, rows: Reader, most: int | None) -> Reading:
     columns = next(rows, [])
     unread = _unread(name, columns)
     table = _Table(name, columns)
@@ -136,7 +137,7 @@ class _Table:
         self.empty: list[int] = []  # lines
         self.nan: list[int] = []
 
-    def fill(self, rows: "csv._reader", most: int | None) -> None:
+    def fill(self, rows: Reader, most: int | None) -> None:
         """Read to the end, or to the first row that cannot be used."""
         for row in rows:
             if not row:
