@@ -41,7 +41,8 @@ def _cumulative(first: int, last: int, sequences: int, rate: float) -> Float[np.
     steps = np.log((sequences - k) / (k + 1)) + math.log(rate) - math.log1p(-rate)
     chances = np.concatenate(([0.0], steps.cumsum()))
     chances = np.exp(chances - chances.max())
-    return chances.cumsum() / chances.sum()
+    cumulative: Float[np.ndarray, " counts"] = chances.cumsum() / chances.sum()
+    return cumulative
 
 
 def _expanded(z: float, mean: float, spread: float, rate: float) -> float:

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 STEPS = 10_000  # of the continued fraction; it converges in about the root of the larger parameter
 TINY = 1e-300  # keeps a denominator off zero
@@ -26,8 +26,9 @@ def incomplete_beta(a: Many, b: Many, x: Many) -> Many:
 def _fraction(a: Many, b: Many, x: Many) -> Many:
     """By Lentz's method; those that have converged leave the others."""
     found = np.empty(len(x))
-    left, c = np.arange(len(x)), np.ones(len(x))
-    d = 1 / _off_zero(1 - (a + b) * x / (a + 1))
+    left: Int[np.ndarray, " n"] = np.arange(len(x))
+    c: Many = np.ones(len(x))
+    d: Many = 1 / _off_zero(1 - (a + b) * x / (a + 1))
     total = d
     for m in range(1, STEPS):
         before = total
@@ -43,7 +44,8 @@ def _fraction(a: Many, b: Many, x: Many) -> Many:
         if not on.any():
             break
         if not on.all():
-            left, a, b, x, c, d, total = (column[on] for column in (left, a, b, x, c, d, total))
+            left, a, b, x = left[on], a[on], b[on], x[on]
+            c, d, total = c[on], d[on], total[on]
     return found
 
 

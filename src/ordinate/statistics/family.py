@@ -58,7 +58,9 @@ class _Family:
         self.samples, self.alpha = samples, alpha
         self.sides = Sides([sample.values for sample in samples], "a comparison")
         one, two = self.sides.one, self.sides.two
-        self.counts = list(zip(self.sides.n[one].tolist(), self.sides.n[two].tolist(), strict=True))
+        sizes: dict[tuple[int, int], tuple[int, int]] = {}  # a million pairs share a few
+        counts = zip(self.sides.n[one].tolist(), self.sides.n[two].tolist(), strict=True)
+        self.counts = [sizes.setdefault(pair, pair) for pair in counts]
         self.means = list(zip(self.sides.mean[one].tolist(), self.sides.mean[two].tolist(), strict=True))
         self.scores = np.flatnonzero([sample.basis is Basis.SCORES for sample in samples])
         self.least = [self._least(index) for index in range(len(samples))]

@@ -36,7 +36,8 @@ def _chances(successes: int, of_one: int, of_two: int) -> Float[np.ndarray, " ta
     ways = _factorials(of_one)[of_one] - _factorials(of_one)[k] - _factorials(of_one)[of_one - k]
     ways += _factorials(of_two)[of_two] - _factorials(of_two)[other] - _factorials(of_two)[of_two - other]
     everything = math.lgamma(of_one + of_two + 1) - math.lgamma(successes + 1)
-    return np.exp(ways - (everything - math.lgamma(of_one + of_two - successes + 1)))
+    chances: Float[np.ndarray, " tables"] = np.exp(ways - (everything - math.lgamma(of_one + of_two - successes + 1)))
+    return chances
 
 
 @lru_cache(maxsize=16)

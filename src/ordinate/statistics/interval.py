@@ -78,7 +78,7 @@ def _alike(table: Float[np.ndarray, "cells n"], level: float, bounds: tuple[floa
         low, high = np.where(spread, low.clip(bounds[0]), low), np.where(spread, high.clip(max=bounds[1]), high)
     for row in zip(*(column.tolist() for column in (means, low, high, table[:, 0], table[:, -1])), strict=True):
         mean, left, right, minimum, maximum = row
-        yield Interval(mean, *((None, None) if n == 1 else (left, right)), minimum, maximum, n)
+        yield Interval(mean, None if n == 1 else left, None if n == 1 else right, minimum, maximum, n)
 
 
 def finite(values: Sequence[float] | Num[np.ndarray, " n"], purpose: str) -> Float[np.ndarray, " n"]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -38,7 +39,7 @@ def without_repeats(given: Observations, lines: Int[np.ndarray, " n"], name: str
     keep = np.ones(len(order), dtype=bool)
     keep[later] = False
     arrays = {field.name: getattr(given, field.name) for field in fields(given)}
-    kept = {key: column[keep] for key, column in arrays.items() if isinstance(column, np.ndarray)}
+    kept: dict[str, Any] = {key: column[keep] for key, column in arrays.items() if isinstance(column, np.ndarray)}
     return replace(given, **kept), np.sort(lines[later]).tolist()
 
 

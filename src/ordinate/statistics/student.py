@@ -58,9 +58,11 @@ def quantiles(probability: float, freedom: Many) -> Many:
         left = left[np.abs(step) > 1e-15]
         if not len(left):
             break
-    return np.copysign(t, probability - 0.5)
+    signed: Many = np.copysign(t, probability - 0.5)
+    return signed
 
 
 def _density(t: Many, freedom: Many) -> Many:
     scale = log_gamma((freedom + 1) / 2) - log_gamma(freedom / 2) - 0.5 * np.log(freedom * math.pi)
-    return np.exp(scale - (freedom + 1) / 2 * np.log1p(t**2 / freedom))
+    density: Many = np.exp(scale - (freedom + 1) / 2 * np.log1p(t**2 / freedom))
+    return density
