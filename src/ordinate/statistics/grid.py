@@ -56,7 +56,8 @@ class Grid:
     def runs(self) -> Int[np.ndarray, " runs"]:
         """Some row of each run, by task, encoding and seed."""
         order = self._by_run
-        return order[starts(self.task[order], self.place[order], self.seed[order])]
+        found: Int[np.ndarray, " runs"] = order[starts(self.task[order], self.place[order], self.seed[order])]
+        return found
 
     @cached_property
     def run(self) -> Numbers:
@@ -79,7 +80,8 @@ class Grid:
         inside = np.flatnonzero(self.range == self.trained_range[self.task])
         of_run = np.full(len(self.runs), UNKNOWN, dtype=np.int32)
         of_run[self.run[inside]] = inside
-        return of_run[self.run]
+        found: Numbers = of_run[self.run]
+        return found
 
     @cached_property
     def above_floor(self) -> Flags:
@@ -108,7 +110,8 @@ class Grid:
     @cached_property
     def gated(self) -> Flags:
         """Whether there is a gate to pass: a bar, and somebody with scores in distribution."""
-        return ~np.isnan(self.bar) & (self.trained_range[self.task] != UNKNOWN)
+        found: Flags = ~np.isnan(self.bar) & (self.trained_range[self.task] != UNKNOWN)
+        return found
 
     @cached_property
     def learnt(self) -> Numbers:
@@ -120,12 +123,14 @@ class Grid:
     @cached_property
     def may_report(self) -> Flags:
         """Whether the run passes the gate."""
-        return ~self.gated | (self.learnt == 1)
+        found: Flags = ~self.gated | (self.learnt == 1)
+        return found
 
     @cached_property
     def counts(self) -> Flags:
         """Whether a score may be reported: out of distribution, only of seeds that learnt the task."""
-        return ~np.isnan(self.score) & ~self.diverged & ((self.split == ID) | self.may_report)
+        found: Flags = ~np.isnan(self.score) & ~self.diverged & ((self.split == ID) | self.may_report)
+        return found
 
     @cached_property
     def effective(self) -> Float[np.ndarray, " rows"]:
