@@ -139,7 +139,8 @@ def _extreme(away: Table, least: Column, chosen: Int[np.ndarray, "partings few"]
         table = np.zeros((len(chosen), n))
         np.put_along_axis(table, chosen, 1.0, axis=1)
         sums = away @ table.T
-    return (np.abs(sums) >= least[:, None]).sum(axis=1)
+    extreme: Samples = (np.abs(sums) >= least[:, None]).sum(axis=1)
+    return extreme
 
 
 @lru_cache(maxsize=4)
