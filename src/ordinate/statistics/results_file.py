@@ -9,10 +9,10 @@ from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import TextIOWrapper
+from io import BufferedReader, BytesIO, TextIOWrapper
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import cast
 
 import numpy as np
 from jaxtyping import Int
@@ -56,9 +56,9 @@ def read_results(path: Path) -> Reading:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[BytesIO | BufferedReader]:
     if str(path) == "-":
-        yield sys.stdin.buffer
+        yield cast(BufferedReader, sys.stdin.buffer)
     elif path.resolve().is_fifo():  # a named one: those without a name have somebody at the other end, or end at once
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             waiting = select.poll()
@@ -74,7 +74,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             yield file
 
 
-def parse_results(content: IO[bytes], name: str, most: int | None = None) -> Reading:
+def parse_results(content: BytesIO | BufferedReader, name: str, most: int | None = None) -> Reading:
     """The same of what need not be a file; `name` is what sentences call it, `most` the number of rows allowed."""
     file = TextIOWrapper(content, encoding="utf-8-sig", newline="")
     try:
