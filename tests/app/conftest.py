@@ -9,8 +9,10 @@ from streamlit.testing.v1 import AppTest
 
 from ordinate.app.stores import STORE
 from ordinate.store import Store
+from ordinate.studies import cost
 from ordinate.studies.compare import compare
 from ordinate.training import baselines
+from ordinate.training.timing import Estimate
 
 TINY = dict(
     dim=16, heads=2, layers=1, steps=20, batch=8, train_lengths=[4, 8], ood_lengths=[12], evaluation_sequences=40
@@ -28,6 +30,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = tmp_path_factory.mktemp("trained")
         compare(TASK, "rope,alibi", seeds=2, store=folder, workers=0, lr=0.01, **TINY)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page times a model here: the browser's tests do, and those of the estimate itself."""
+    monkeypatch.setattr(cost, "estimate", lambda config: Estimate(0.01, 1.0, 100_000))
 
 
 @pytest.fixture

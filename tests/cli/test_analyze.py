@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from ordinate import InputError
 from ordinate.cli import app
+from ordinate.statistics import results_file
 from ordinate.statistics.results_file import read_results
 
 HEADER = "encoding,task,seed,length,split,score"
@@ -96,7 +97,7 @@ def test_optional_columns_are_used(tmp_path: Path) -> None:
     lines = [f"{row},0.25,1000,0.5,higher" for row in rows(better=0.26)]
     path = put(tmp_path, lines, f"{HEADER},chance,n,bar,direction")
     found = read_results(path)
-    assert {o.chance for o in found.observations} == {0.25} and {o.bar for o in found.observations} == {0.5}
+    assert set(found.observations.chance) == {0.25} and {task.bar for task in found.observations.tasks} == {0.5}
     assert [limit for limit in found.limits if limit.startswith("no column")] == []
     assert "at chance" not in CliRunner().invoke(app, ["analyze", str(path)]).stdout
 
@@ -127,7 +128,13 @@ def test_a_loss_is_better_when_lower(tmp_path: Path) -> None:
         (["a,copy,1,8,id,1,up"], f"{HEADER},direction", "direction is higher or lower, got 'up'"),
         (["a,copy,1,8,id,1,0.9", "a,copy,2,8,id,1,0.8"], f"{HEADER},bar", "another bar or direction than above"),
         (["a,copy,1,8,id,1,1.5"], f"{HEADER},n", "n is no count: '1.5'"),
-        (["a,copy,1,8,id,1,1e12"], f"{HEADER},n", "n is at most 10000000 sequences, got 1e12"),
+        (["a,copy,1,8,id,1,1e17"], f"{HEADER},n", "n is at most 9007199254740992 sequences, got 1e17"),
+        (["a,copy,1,8,id,1,10", "a,copy,2,8,id,1,20"], f"{HEADER},n", "line 3: copy, id 8 has another n than above"),
+        (["a,copy,1,8,id,1e308,lower"], f"{HEADER},direction", "score lies within 1e+100 of 0, got 1e+308"),
+        (["\x1b[31ma,copy,1,8,id,1"], HEADER, "encoding has a character that cannot be shown: '?[31ma'"),
+        ([f"{'a' * 30_000},copy,1,8,id,1"], HEADER, "encoding has 30,000 letters, more than the 1,000 of a name"),
+        ([f"a,copy,1,8,{'x' * 30_000},1"], HEADER, "unknown split 'xxxxxxxx"),
+        ([f"a,copy,1,{'9' * 5_000},id,1"], HEADER, "length must be a whole number, got '9999"),
         (["a,copy,1,0,id,1"], HEADER, "length must lie in 1 to"),
         ([f"a,copy,1,{'9' * 400},id,1"], HEADER, "length must lie in 1 to"),
         (["a,copy,1,8,id,1", "a,copy,1,4,ood,1"], HEADER, "length 4 as ood, but 8 as id"),
@@ -144,7 +151,8 @@ def test_a_loss_is_better_when_lower(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_told_in_a_sentence(lines: list[str], header: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_results(put(tmp_path, lines, header))
-    assert words in str(error.value) and "\n" not in str(error.value)
+    assert words in str(error.value) and "\n" not in str(error.value) and "\x1b" not in str(error.value)
+    assert len(str(error.value).replace(str(tmp_path), "")) < 300
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:
@@ -175,6 +183,42 @@ def test_other_separators_and_a_byte_order_mark(tmp_path: Path) -> None:
     path = put(tmp_path, [row.replace(",", ";") for row in rows()], HEADER.replace(",", ";"))
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert len(read_results(path).observations) == 24
+
+
+def test_what_cannot_be_read_twice_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe with a name, one without, and standard input."""
+    path = put(tmp_path, rows())
+    expected = CliRunner().invoke(app, ["analyze", str(path)]).stdout
+    assert CliRunner().invoke(app, ["analyze", "-"], input=path.read_bytes()).stdout == expected
+    read, write = os.pipe()
+    os.write(write, path.read_bytes())
+    os.close(write)
+    assert CliRunner().invoke(app, ["analyze", f"/dev/fd/{read}"]).stdout == expected
+    os.close(read)
+    named = tmp_path / "pipe"
+    os.mkfifo(named)
+    with subprocess.Popen(["cp", str(path), str(named)]):
+        assert CliRunner().invoke(app, ["analyze", str(named)]).stdout == expected
+    monkeypatch.setattr(results_file, "PATIENCE", 0)
+    with pytest.raises(InputError, match="into which nobody wrote"):
+        read_results(named)
+
+
+def test_a_page_of_hundreds_of_encodings_and_tasks_says_what_is_left_out(tmp_path: Path) -> None:
+    lines = [f"e{encoding},a,1,8,id,0.9" for encoding in range(130)]
+    lines += [f"e{encoding},t{task},1,8,id,0.9" for encoding in (1, 2) for task in range(150)]
+    path = put(tmp_path, lines)
+    shown = " ".join(CliRunner().invoke(app, ["analyze", str(path)]).stdout.split())
+    assert "70 more encodings are not shown here" in shown and "111 more tasks are not shown here" in shown
+    page = CliRunner().invoke(app, ["analyze", str(path), "--format", "html"]).stdout
+    assert (
+        "the first 100 of 151 tasks are shown one by one" in page
+        and "ranks of more than 100 encodings are in their table" in page
+    )
+    document = json.loads(CliRunner().invoke(app, ["analyze", str(path), "--json"]).stdout)
+    assert len(document["tasks"]) == 151 and len(document["tables"]["results"]) == 430
+    many = next(task for task in document["tasks"] if task["task"] == "a")
+    assert len(many["pairs"]) == 2 * 130 * 129 // 2
 
 
 @pytest.mark.slow

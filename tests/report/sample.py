@@ -166,7 +166,7 @@ def large(encodings: int = 10, seeds: int = 200, tasks: int = 5) -> Comparison:
                 cells.append(Cell(name, {Word.SOLVES: seeds}, every, scores, (True,) * seeds, around, mean, mean))
             order = {name: float(rank) for rank, name in enumerate(names, start=1)}
             split: Split = "id" if length == 32 else "ood"
-            ranks = Ranks(order, {name: 1 / order[name] for name in names}, seeds, 0.96, (names[:2],), 0.01)
+            ranks = Ranks(order, {name: 1 / order[name] for name in names}, seeds, 0.96, 0.01)
             ranges.append(Range(split, length, 0.06, 0.1, 1000, tuple(cells), ranks))
         pairs = tuple(
             Contrast(a, b, Basis.SCORES, (seeds, seeds), (0.5, 0.4), Difference(0.1, -0.1, 0.3), 0.04, 0.4, 0.05, 0.5,

@@ -12,6 +12,7 @@ import numpy as np
 
 from ordinate.statistics.analysis import Basis
 from ordinate.statistics.family import Sample
+from ordinate.statistics.family import least as smallest
 from ordinate.statistics.fisher import fisher, least_p
 from ordinate.statistics.pairs import holm
 from ordinate.statistics.permutation import least_p as least_of_scores
@@ -104,7 +105,7 @@ def false_claims_of_both(studies: int, rate: float, seeds: int) -> float:
     by_permutation, by_welch = iter(permutations(everything)), iter(welches(everything))
     wrong = 0
     for family in families:
-        least = [sample.least for sample in family]
+        least = smallest(family)
         first, second = [], []
         for sample, floor in zip(family, least, strict=True):
             if sample.basis is Basis.LEARNING:

@@ -1,9 +1,12 @@
 """The words, in the order in which they are decided."""
 
+import random
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from ordinate.statistics.band import band
 from ordinate.statistics.verdict import Score, Word, normalised, word, words_of
@@ -104,3 +107,13 @@ def test_the_words_of_a_run() -> None:
     assert words_of(learnt, None) == [None] * 8
     assert words_of(rows(ood64=0.96, ood96=0.5), BAR) == [Word.UNKNOWN] * 2  # nothing to judge by
     assert f"{Word.AT_CHANCE}" == "at chance"
+
+
+@pytest.mark.parametrize("salt", range(20))
+def test_the_band_is_scipys_at_any_size(salt: int) -> None:
+    """Counted one by one where that can be done, and right to the last sequence beyond."""
+    source = random.Random(salt)
+    sequences = int(10 ** source.uniform(0, 15))
+    rate = source.choice([source.random(), 10 ** source.uniform(-9, 0), 1 / 16, 0.5])
+    expected = stats.binom.ppf([0.025, 0.975], sequences, rate)
+    assert [round(end * sequences) for end in band(rate, sequences)] == pytest.approx(expected, abs=0.5, rel=1e-15)

@@ -9,15 +9,19 @@ import streamlit as st
 from ordinate.app import attention_view, pictures
 from ordinate.app.pictures import plain
 from ordinate.report import FORMATS, render
-from ordinate.report.alarms import alarm_text
+from ordinate.report.alarms import alarm_lines
 from ordinate.report.chart import Chart
 from ordinate.report.figures import figures
 from ordinate.report.sentences import sentences
-from ordinate.report.table import Table, comma_separated, is_number, shown
+from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.report.tables import tables
 from ordinate.report.words import cell_words, learnt_words, mean_and_interval, reach_words, steps_words
 from ordinate.statistics.analysis import Cell, TaskAnalysis
 from ordinate.studies.comparison import Comparison
+
+MOST_TASKS = 20  # that are shown one by one
+MOST_RANGES = 60  # columns of a summary
+MOST_ROWS = 5_000  # of a table on the page
 
 _MIME = {"html": "text/html", "md": "text/markdown", "csv": "text/csv", "tex": "text/x-tex", "json": "application/json"}
 
@@ -35,7 +39,13 @@ def show(comparison: Comparison, key: str, *, beside: int = 2) -> None:
         st.info("No run is finished yet. What comes out will stand here.", icon=":material/hourglass:")
         return
     drawn = figures(comparison)
-    for task in comparison.analysis.tasks:
+    told = comparison.analysis.tasks[:MOST_TASKS]
+    if len(told) < len(comparison.analysis.tasks):
+        st.info(
+            f"The first {len(told)} of {len(comparison.analysis.tasks):,} tasks are shown one by one; all are in the "
+            "reports below."
+        )
+    for task in told:
         _task(comparison, task, [f for f in drawn if isinstance(f, Chart) and f.task == task.task], key, beside)
     families = [figure for figure in drawn if isinstance(figure, Chart) and not figure.task]
     if families:
@@ -63,7 +73,7 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in rest))
     if task.alarms:
         with st.expander(f"Know before you believe it: {len(task.alarms)} note{'s' * (len(task.alarms) != 1)}"):
-            st.markdown("\n".join(f"- **{alarm.kind}**: {plain(alarm_text(alarm))}" for alarm in task.alarms))
+            st.markdown("\n".join(f"- **{kind}**: {plain(words)}" for kind, words in alarm_lines(task.alarms)))
     st.dataframe(overview(task), hide_index=True, placeholder="", key=f"{key}-{task.task}-overview")
     metric = comparison.metrics.get(task.task, "score")
     st.caption(
@@ -126,10 +136,14 @@ def frame(table: Table) -> pd.DataFrame:
 
 def _tables(comparison: Comparison, key: str) -> None:
     st.subheader("Tables", anchor=False)
-    made = [table for table in tables(comparison) if table.rows]
-    for table in made:
+    told = [task for task in comparison.analysis.tasks[:MOST_TASKS] if len(task.ranges) <= MOST_RANGES]
+    for table in tables(comparison, told):
         with st.expander(plain(table.title)):
-            st.dataframe(frame(table), hide_index=True, placeholder="", key=f"{key}-table-{table.name}")
+            if len(table.rows) > MOST_ROWS:
+                st.caption(f"The first {MOST_ROWS:,} of {len(table.rows):,} rows; the download has all.")
+            st.dataframe(
+                frame(first_rows(table, MOST_ROWS)), hide_index=True, placeholder="", key=f"{key}-table-{table.name}"
+            )
             if table.note:
                 st.caption(plain(table.note))
             st.download_button(

@@ -55,6 +55,7 @@ def _unfinished(store: Store, kept: Kept, missing: int, key: str) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(f"**Not finished**: {missing} run{'s' * (missing != 1)} of this comparison are still to be done.")
         if st.button("Go on", key=f"{key}-resume", icon=":material/play_arrow:", type="primary"):
+            st.session_state.pop(f"{key}-asked", None)
             jobs.resume(store, kept)
             st.rerun()
     said = tail(kept.folder / "log.txt")
@@ -80,8 +81,9 @@ def _live(store: Store, kept: Kept, key: str) -> None:
             st.markdown(f"**{look.stage}**: {done} of {len(look.runs)} runs done{_left(look)}")
             if st.button("Stop", key=f"{key}-stop", icon=":material/stop:", help=HOW_TO_STOP):
                 stop(kept.folder)
-                busy = look.count("running")
-                st.toast("Finishing the runs under way; press again to stop at once." if busy else "Stopping.")
+                st.session_state[f"{key}-asked"] = True
+        if st.session_state.get(f"{key}-asked"):
+            st.caption("Finishing the runs under way. Stop, pressed again, stops at once; what is done is kept.")
         st.progress(done / max(1, len(look.runs)))
         _curves(kept, look, key)
         _runs(look, key)

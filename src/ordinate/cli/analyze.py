@@ -7,7 +7,9 @@ import typer
 
 
 def run(
-    results: Path = typer.Argument(help="A CSV file: encoding, task, seed, length, split (id|ood|shift|valid), score."),
+    results: Path = typer.Argument(
+        help="A CSV file: encoding, task, seed, length, split (id|ood|shift|valid), score; - for standard input."
+    ),
     output: Path | None = typer.Option(None, "--output", "-o", help="Write a report to this file; - for stdout."),
     form: str | None = typer.Option(None, "--format", help="Of the report: html, md, csv, tex or json."),
     as_json: bool = typer.Option(False, "--json", help="All of it as one JSON document on stdout."),
@@ -41,7 +43,7 @@ def _report(results: Path, output: Path | None, form: str | None) -> None:
     from ordinate.studies.comparison import from_results
 
     suffix = "" if output is None else output.suffix.removeprefix(".")
-    if output is not None and output.exists() and output.samefile(results):
+    if output is not None and output.exists() and results.exists() and output.samefile(results):
         raise InputError(f"-o {output} is the file of results itself: name another one for the report")
     if form is None and suffix and suffix not in report.FORMATS:
         raise InputError(f"-o {output} ends in .{suffix}, which no report does: {nearest(suffix, report.FORMATS)}")
@@ -49,4 +51,4 @@ def _report(results: Path, output: Path | None, form: str | None) -> None:
     read = read_results(results)
     analysis = analyse(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
     comparison = from_results(analysis, results)
-    deliver(report.render(comparison, form), output)
+    deliver(report.pieces(comparison, form), output)

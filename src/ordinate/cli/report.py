@@ -30,4 +30,4 @@ def run(
     if output is None and form == "html":
         print(report.write(comparison, kept.folder, figures=figures))
         return
-    deliver(report.render(comparison, form), output)
+    deliver(report.pieces(comparison, form), output)

@@ -1,6 +1,7 @@
 """A sentence for each kind of alarm: who, what, and what to do."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ordinate.report.words import called, counted, listed, seeds
@@ -8,6 +9,23 @@ from ordinate.statistics.analysis import Alarm
 from ordinate.statistics.observation import range_name
 
 Facts = dict[str, Any]
+
+
+MOST_ALIKE = 12  # alarms of one kind on a task that are told one by one
+
+
+def alarm_lines(alarms: Sequence[Alarm]) -> Iterator[tuple[str, str]]:
+    """The kind and the words of each; where hundreds are of one kind, the first few and how many more there are."""
+    counts, told = Counter(alarm.kind for alarm in alarms), Counter[str]()
+    for alarm in alarms:
+        told[alarm.kind] += 1
+        if told[alarm.kind] <= MOST_ALIKE:
+            yield alarm.kind, alarm_text(alarm)
+        elif told[alarm.kind] == counts[alarm.kind]:
+            yield (
+                alarm.kind,
+                f"the same at {counts[alarm.kind] - MOST_ALIKE:,} more ranges, all of them in the JSON report",
+            )
 
 
 def alarm_text(alarm: Alarm) -> str:

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
 from ordinate.report.colours import GREY, Style
-from ordinate.report.words import cell_words
+from ordinate.report.words import cell_words, counted
 from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
 from ordinate.statistics.observation import SPLIT_NAMES
 from ordinate.studies.comparison import Comparison, Curve
 
 MOST_SEEDS = 30  # drawn one by one; the mean is of all
 MOST_POINTS = 500  # of a curve
+MOST_CURVES = 40  # encodings of a picture
 MOST_BEHIND = 60_000  # points of all thin lines of a picture: more make a page slow
 
 Looks = Mapping[str, Style]
@@ -19,17 +20,19 @@ Looks = Mapping[str, Style]
 
 def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:
     """Accuracy, or loss, at every evaluated length; out of distribution only of seeds that learnt the task."""
-    along = sorted((r for r in task.ranges if r.split in ("id", "ood")), key=lambda r: (r.length, r.split == "ood"))
-    apart = [r for r in task.ranges if r.split == "shift"]
+    along = _thinned(sorted((r for r in task.ranges if r.split in ("id", "ood")), key=lambda r: (r.length, r.split)))
+    apart = _thinned([r for r in task.ranges if r.split == "shift"])
     if not along and not apart:
         return None
     behind, front = [], []
-    for encoding in task.encodings:
+    drawn = task.encodings[:MOST_CURVES]
+    most_seeds = max(1, min(MOST_SEEDS, MOST_BEHIND // (len(drawn) * max(len(along), 1))))
+    for encoding in drawn:
         learnt, of = task.learnt.get(encoding, (0, 0))
         label = encoding if learnt == of else f"{encoding} (learnt by {learnt} of {of})"
         for ranges in (along, apart):
             cells = [_cell(r, encoding) for r in ranges]
-            seeds = _seeds(cells)[:MOST_SEEDS]
+            seeds = _seeds(cells)[:most_seeds]
             lines = [(tuple(r.length for r in ranges), tuple(_score(cell, seed) for cell in cells)) for seed in seeds]
             behind += [_bundle(encoding, lines, looks[encoding], joined=ranges is along)] if lines else []
         front += [_means(encoding, label, along, looks[encoding])] if along else []
@@ -49,7 +52,7 @@ def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart
         shade=Shade(low, high, f"trained {low} to {high}" if low < high else f"trained {high}") if high else None,
         x_ticks=_few(r.length for r in task.ranges),
         y_range=_unit(task, [y for series in (*references, *behind, *front) for y in series.y]),
-        note=_length_note(task, along, apart),
+        note=_length_note(task, along, apart, most_seeds),
         task=task.task,
     )
 
@@ -69,17 +72,29 @@ def _means(encoding: str, label: str, ranges: list[Range], style: Style, *, shif
     )
 
 
-def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range]) -> str:
+def _thinned(ranges: list[Range]) -> list[Range]:
+    return [ranges[index] for index in thin(len(ranges), MOST_POINTS)]
+
+
+def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range], most_seeds: int) -> str:
     parts = ["Means with 95 % intervals over seeds; every seed is drawn behind them."]
-    if any(len(_seeds([_cell(r, e) for r in along])) > MOST_SEEDS for e in task.encodings):
-        parts[0] = f"Means with 95 % intervals over all seeds; {MOST_SEEDS} seeds are drawn behind them."
+    drawn = task.encodings[:MOST_CURVES]
+    if any(len(_seeds([_cell(r, e) for r in along])) > most_seeds for e in drawn):
+        few = counted(most_seeds, "seed")
+        parts[0] = (
+            f"Means with 95 % intervals over all seeds; {few} {'is' if most_seeds == 1 else 'are'} drawn behind them."
+        )
+    if len(drawn) < len(task.encodings):
+        parts.append(f"The best {len(drawn)} of {len(task.encodings):,} encodings are drawn.")
+    if len(along) + len(apart) < len(task.ranges):
+        parts.append(f"{len(along) + len(apart)} of {len(task.ranges):,} ranges are drawn.")
     if task.bar is not None:
         parts.append("Past the trained lengths only seeds that learnt the task are drawn.")
     if apart:
         parts.append("Rings: the same length, at places that training never showed.")
     missing: dict[str, list[Range]] = {}
     for r in (*along, *apart):
-        for cell in r.cells:
+        for cell in (r.cell(encoding) for encoding in drawn):
             if cell.interval is None:
                 missing.setdefault(f"{cell.encoding}: {cell_words(cell) or 'no score'}", []).append(r)
     parts += [f"{what}, so no point at {_spans(where)}." for what, where in missing.items()]
@@ -224,7 +239,7 @@ def _score(cell: Cell | None, seed: int) -> Number:
 
 
 def _cell(r: Range, encoding: str) -> Cell | None:
-    return next((cell for cell in r.cells if cell.encoding == encoding), None)
+    return r.by_encoding.get(encoding)
 
 
 def _few(ticks: Iterable[float]) -> tuple[float, ...]:

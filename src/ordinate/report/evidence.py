@@ -7,6 +7,7 @@ from ordinate.statistics.analysis import Analysis, Basis, Contrast, Outcome, Tas
 from ordinate.statistics.pairs import failure_rate
 
 FEW = 6  # pairs that a sentence lists
+MOST_PARTS = 12  # of a sentence; all pairs are in their table
 
 
 def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
@@ -41,16 +42,16 @@ def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
 def _failures(task: TaskAnalysis, better: Sequence[str]) -> list[str]:
     """How often those that are claimed to be better failed; where they never did, what so few seeds cannot see."""
     failed = {name: task.shown.cell(name).failed for name in dict.fromkeys(better)}
+    failing = [name for name, (bad, _) in failed.items() if bad]
     rates = []
-    for name, (bad, of) in failed.items():
-        if bad:
-            low, high = failure_rate(bad, of)
-            rates.append(
-                f"{named([name])} in {bad} of {seeds(of)}, a rate of {100 * bad / of:.0f} % (95 % interval "
-                f"{100 * low:.0f} to {100 * high:.0f} %)"
-            )
-    lines = [f"Failed: {'; '.join(rates)}."] if rates else []
-    if task.verdict.unseen is not None and len(rates) < len(failed):
+    for name in failing[:MOST_PARTS]:
+        (bad, of), (low, high) = failed[name], failure_rate(*failed[name])
+        rates.append(
+            f"{named([name])} in {bad} of {seeds(of)}, a rate of {100 * bad / of:.0f} % (95 % interval "
+            f"{100 * low:.0f} to {100 * high:.0f} %)"
+        )
+    lines = [f"Failed: {'; '.join([*rates, *more(failing, 'encoding')])}."] if rates else []
+    if task.verdict.unseen is not None and len(failing) < len(failed):
         n, leave = seeds(task.verdict.seeds), "leaves" if task.verdict.seeds == 1 else "leave"
         agree = f"Where no seed failed, {n} {leave}" if rates else f"{n} that all agree {leave}"
         lines.append(f"{agree} a failure rate of up to {100 * task.verdict.unseen:.0f} % unseen.")
@@ -65,19 +66,25 @@ def _named(pairs: Sequence[Contrast]) -> str:
 
 def _claims(pairs: Sequence[Contrast]) -> str:
     """Who is better than whom, by at least how much, and how sure that is; those with the same losers share a part."""
-    worse: dict[str, list[str]] = {}
+    by_winner: dict[str, list[Contrast]] = {}
     for pair in pairs:
-        worse.setdefault(pair.better, []).append(pair.worse)
+        by_winner.setdefault(pair.better, []).append(pair)
     alike: dict[tuple[str, ...], list[str]] = {}
-    for better, losers in worse.items():
-        alike.setdefault(tuple(sorted(losers)), []).append(better)
+    for better, own in by_winner.items():
+        alike.setdefault(tuple(sorted(pair.worse for pair in own)), []).append(better)
     parts = []
-    for group, winners in alike.items():
-        members = [p for p in pairs if p.better in winners]
+    for group, winners in list(alike.items())[:MOST_PARTS]:
+        members = [pair for better in winners for pair in by_winner[better]]
         p = max(max(p.corrected, p.corrected_welch or 0.0) for p in members)
         facts = f"{_by(members)}, {p_words(p)}"
         parts.append(f"{listed([*map(called, winners)])} over {listed([*map(called, group)])} ({facts})")
-    return "; ".join(parts)
+    return "; ".join([*parts, *more(list(alike), "such group")])
+
+
+def more(things: Sequence[object], what: str) -> list[str]:
+    """The end of a sentence that does not name all of so many."""
+    left = len(things) - MOST_PARTS
+    return [f"and {left:,} more {what}{'s' * (left > 1)}, all of them in the tables"] if left > 0 else []
 
 
 def _by(pairs: Sequence[Contrast]) -> str:

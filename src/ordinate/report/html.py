@@ -2,23 +2,27 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
 from ordinate import __version__
-from ordinate.report.alarms import alarm_text
-from ordinate.report.chart import Figure, Heat, file_names
+from ordinate.report.alarms import alarm_lines
+from ordinate.report.chart import Figure, Heat, file_names, thin
 from ordinate.report.colours import Style, styles
-from ordinate.report.figures import figures
+from ordinate.report.figures import MOST_RANKED, MOST_TASKS, figures
 from ordinate.report.screen import SETTINGS, draw, height
 from ordinate.report.sentences import sentences
-from ordinate.report.table import Table, comma_separated, is_number, shown
-from ordinate.report.tables import results, tables, winner
-from ordinate.report.words import cell_words, counted, css_class, learnt_words, reach_words, steps_words
-from ordinate.statistics.analysis import Analysis, Cell, TaskAnalysis
+from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
+from ordinate.report.tables import tables, winner
+from ordinate.report.words import MOST_LISTED, cell_words, counted, css_class, learnt_words, reach_words, steps_words
+from ordinate.statistics.analysis import Analysis, Cell, Range, TaskAnalysis
 from ordinate.studies.comparison import Comparison
 
-MOST_ROWS = 500  # of a table on the page; its download has all
+MOST_ROWS = 500  # of a table on the page
+MOST_DOWNLOADED = 20_000  # rows that the page keeps for a download: more make it slow to open
+MOST_RANGES = 60  # columns of a table of scores
+MOST_CHIPS = 100  # encodings named above everything else
 
 
 def page(comparison: Comparison) -> str:
@@ -29,32 +33,55 @@ def page(comparison: Comparison) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_part("template.html.jinja"))
     looks = styles(comparison.analysis.encodings)
-    made = tables(comparison)
     drawn = figures(comparison)
-    anchors = file_names(task.task for task in comparison.analysis.tasks)
+    told = comparison.analysis.tasks[:MOST_TASKS]
+    made = tables(comparison, [task for task in told if len(task.ranges) <= MOST_RANGES])
+    anchors = file_names(task.task for task in told)
     behind = {
         "settings": SETTINGS,
         "figures": [{"name": figure.name, **draw(figure)} for figure in drawn],
-        "tables": {table.name: comma_separated(table) for table in made},
+        "tables": {table.name: comma_separated(first_rows(table, MOST_DOWNLOADED)) for table in made},
     }
-    names = ", ".join(task.task for task in comparison.analysis.tasks)
+    names = ", ".join(task.task for task in told[:MOST_LISTED]) + ", ..." * (len(told) > MOST_LISTED)
     document = template.render(
         title=f"Positional encodings on {names}" if names else "Positional encodings",
         comparison=comparison,
         analysis=comparison.analysis,
         version=__version__,
         colours={name: style.colour for name, style in looks.items()},
-        tasks=[_task(comparison, task, anchors[task.task], drawn) for task in comparison.analysis.tasks],
+        tasks=[_task(comparison, task, anchors[task.task], drawn) for task in told],
+        left_out=_left_out(comparison.analysis),
+        chips=MOST_CHIPS,
         families=[_figure(index, figure) for index, figure in enumerate(drawn) if not figure.task],
         tables={table.name: _table(table, looks) for table in made},
         machine={key: _text(value) for key, value in comparison.machine.items()},
-        checksum=hashlib.sha256(comma_separated(results(comparison)).encode("utf-8", "backslashreplace")).hexdigest(),
+        checksum=hashlib.sha256(_results(made).encode("utf-8", "backslashreplace")).hexdigest(),
         style=Markup(_part("style.css")),
         script=Markup(_part("page.js")),
         plotly=Markup(_plotly()),
         data=Markup(_for_script(behind)),
     )
     return document.lstrip()
+
+
+def _results(made: Sequence[Table]) -> str:
+    return "".join(comma_separated(table) for table in made if table.name == "results")
+
+
+def _left_out(analysis: Analysis) -> list[str]:
+    """What there is too much of for a page, in sentences."""
+    tasks, encodings = len(analysis.tasks), max((len(task.encodings) for task in analysis.tasks), default=0)
+    ranges = max((len(task.ranges) for task in analysis.tasks), default=0)
+    return [
+        f"{what} are {kind}"
+        for many, most, what, kind in (
+            (tasks, MOST_TASKS, f"the first {MOST_TASKS} of {tasks:,} tasks", "shown one by one"),
+            (encodings, MOST_ROWS, f"the best {MOST_ROWS} of {encodings:,} encodings", "in a table of scores"),
+            (encodings, MOST_RANKED, f"ranks of more than {MOST_RANKED} encodings", "in their table and in no picture"),
+            (ranges, MOST_RANGES, f"{MOST_RANGES} of {ranges:,} ranges, and the headline,", "in a table of scores"),
+        )
+        if many > most
+    ]
 
 
 def _part(name: str) -> str:
@@ -94,13 +121,19 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
         "needs": _needs(comparison.analysis),
         "analysis": task,
         "sentences": sentences(comparison.analysis, task),
-        "alarms": [{"kind": alarm.kind, "text": alarm_text(alarm)} for alarm in task.alarms],
-        "ranges": [{"name": r.name, "chance": r.chance, "floor": r.floor} for r in task.ranges],
-        "rows": [_row(task, encoding) for encoding in task.encodings],
+        "alarms": [{"kind": kind, "text": words} for kind, words in alarm_lines(task.alarms)],
+        "ranges": [{"name": r.name, "chance": r.chance, "floor": r.floor} for r in _shown_ranges(task)],
+        "rows": [_row(task, encoding) for encoding in task.encodings[:MOST_ROWS]],
         "bold": winner(task) is not None,
         "charts": [_figure(index, figure) for index, figure in mine if not isinstance(figure, Heat)],
         "maps": [_figure(index, figure) for index, figure in mine if isinstance(figure, Heat)],
     }
+
+
+def _shown_ranges(task: TaskAnalysis) -> list[Range]:
+    """As many as a table can have columns, evenly spread, and the headline."""
+    chosen = {*thin(len(task.ranges), MOST_RANGES), task.headline}
+    return [task.ranges[index] for index in sorted(chosen)]
 
 
 def _needs(analysis: Analysis) -> str:
@@ -124,7 +157,9 @@ def _row(task: TaskAnalysis, encoding: str) -> dict[str, Any]:
         "reach_value": reach.median if reach else None,
         "steps": steps_words(steps),
         "steps_value": steps.median if steps and steps.seeds else None,
-        "cells": [_summary(r.cell(encoding), r is task.shown and winner(task) == encoding) for r in task.ranges],
+        "cells": [
+            _summary(r.cell(encoding), r is task.shown and winner(task) == encoding) for r in _shown_ranges(task)
+        ],
     }
 
 
@@ -160,4 +195,5 @@ def _table(table: Table, looks: dict[str, Style]) -> dict[str, Any]:
             raw = value if numbers[at] else None
             cells.append((shown(value, column), raw, (index, at) in table.bold, colour))
         rows.append(cells)
-    return {"table": table, "numbers": numbers, "rows": rows, "count": len(table.rows)}
+    kept = min(len(table.rows), MOST_DOWNLOADED)
+    return {"table": table, "numbers": numbers, "rows": rows, "count": len(table.rows), "kept": kept}

@@ -1,6 +1,7 @@
 """Where one document goes: a file, standard output, or through whatever else stands at a path."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from ordinate.core.errors import InputError
@@ -23,11 +24,11 @@ def put(path: Path, text: str) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def deliver(text: str, output: Path | None) -> None:
+def deliver(pieces: Iterable[str], output: Path | None) -> None:
     """To a file, whose name is printed, or to standard output (none, or `-`)."""
     if output is None or str(output) == "-":
-        sys.stdout.write(text)
+        sys.stdout.writelines(pieces)
         return
-    put(output, text)
+    put(output, "".join(pieces))
     if output.is_file():
         print(output)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ordinate.report.evidence import evidence
+from ordinate.report.evidence import MOST_PARTS, evidence, more
 from ordinate.report.words import (
     at_headline,
     called,
@@ -74,7 +74,8 @@ def _holds(task: TaskAnalysis, before: str = "", names: Sequence[str] = ()) -> l
         if reach.median is not None:
             groups.setdefault((reach.median, _spread(reach)), []).append(encoding)
     parts: list[str] = []
-    for (median, spread), members in sorted(groups.items(), key=lambda item: -item[0][0]):
+    by_median = sorted(groups.items(), key=lambda item: -item[0][0])
+    for (median, spread), members in by_median[:MOST_PARTS]:
         who = named(members)
         if before.startswith("Use") and tuple(sorted(members)) == tuple(sorted(task.verdict.use)) and not parts:
             who = "it" if len(members) == 1 else "both" if len(members) == 2 else "all"
@@ -85,6 +86,7 @@ def _holds(task: TaskAnalysis, before: str = "", names: Sequence[str] = ()) -> l
         verb = (" holds" if one else " hold") if not parts else ""
         end = ", the longest tested" if median == chosen[members[0]].longest > 1 and not parts else ""
         parts.append(f"{who}{verb} to {times(median)}{spread}{end}")
+    parts += more(by_median, "such group")
     tried = [name for name, reach in chosen.items() if not reach.learnt and reach.seeds]
     untried = [name for name, reach in chosen.items() if not reach.seeds and name not in task.unknown]
     parts += [f"{named(tried)} did not learn it"] if tried else []
@@ -130,14 +132,13 @@ def _best_mean(task: TaskAnalysis) -> str:
 
 def _above(task: TaskAnalysis) -> str:
     """What sets those to be used above each of the others: scores, learning, or that the other cannot go there."""
-    use, claims = task.verdict.use, [pair for pair in task.pairs if pair.claim]
+    use, bases = task.verdict.use, dict[tuple[str, str], set[Basis]]()
+    for pair in task.pairs:
+        if pair.claim:
+            bases.setdefault((pair.better, pair.worse), set()).add(pair.basis)
     groups: dict[str, list[str]] = {"score": [], "learning": [], "either": [], "cannot": []}
     for other in (name for name in task.encodings if name not in use):
-        bases = {p.better: set[Basis]() for p in claims if p.worse == other}
-        for pair in claims:
-            if pair.worse == other:
-                bases[pair.better].add(pair.basis)
-        own = [bases.get(name, set()) for name in use]
+        own = [bases.get((name, other), set()) for name in use]
         kind = "either" if all(own) else "cannot"
         kind = "learning" if all(Basis.LEARNING in basis for basis in own) else kind
         kind = "score" if all(Basis.SCORES in basis for basis in own) else kind

@@ -5,11 +5,13 @@ import io
 import json
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 Value = str | int | float | bool | None
 
+_LINES = 4  # levels of a JSON document that have one entry a line
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are their wide forms
 
 
@@ -32,6 +34,11 @@ class Table:
     rows: tuple[tuple[Value, ...], ...]
     bold: frozenset[tuple[int, int]] = frozenset()  # row and column of values that the statistics single out
     note: str = ""
+
+
+def first_rows(table: Table, most: int) -> Table:
+    """The same with so many rows at most."""
+    return table if len(table.rows) <= most else replace(table, rows=table.rows[:most])
 
 
 def shown(value: Value, column: Column) -> str:
@@ -136,7 +143,7 @@ def plain(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,
         "title": table.title,
-        "rows": [dict(zip(names, map(jsonable, row), strict=True)) for row in table.rows],
+        "rows": (dict(zip(names, map(jsonable, row), strict=True)) for row in table.rows),
     }
 
 
@@ -146,11 +153,39 @@ def jsonable(value: Any) -> Any:
         return None
     if isinstance(value, dict):
         return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | Iterator):
         return [jsonable(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: jsonable(getattr(value, f.name)) for f in fields(value)}
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 def as_json(content: Any) -> str:
     """One document."""
-    return json.dumps(jsonable(content), indent=1, allow_nan=False) + "\n"
+    return "".join(json_pieces(content)) + "\n"
+
+
+def json_pieces(content: Any, depth: int = 0) -> Iterator[str]:
+    """One document in pieces, so that one of a gigabyte need not be held: dictionaries and lists down to a depth have
+    one entry a line, and what is deeper is one piece. Data classes and iterators are taken as they come."""
+    if depth < _LINES and isinstance(content, dict):
+        entries = ((f"{json.dumps(str(key))}: ", value) for key, value in content.items())
+        yield from _entries("{", entries, "}", depth)
+    elif depth < _LINES and is_dataclass(content) and not isinstance(content, type):
+        yield from json_pieces({f.name: getattr(content, f.name) for f in fields(content)}, depth)
+    elif depth < _LINES and isinstance(content, list | tuple | Iterator):
+        yield from _entries("[", (("", value) for value in content), "]", depth)
+    else:
+        try:
+            yield json.dumps(content, allow_nan=False, default=jsonable)
+        except ValueError:  # a number that JSON has no word for
+            yield json.dumps(jsonable(content), allow_nan=False)
+
+
+def _entries(first: str, entries: Iterator[tuple[str, Any]], last: str, depth: int) -> Iterator[str]:
+    empty, margin = True, "\n" + " " * (depth + 1)
+    for key, value in entries:
+        yield (first if empty else ",") + margin + key
+        yield from json_pieces(value, depth + 1)
+        empty = False
+    yield first + last if empty else "\n" + " " * depth + last

@@ -1,7 +1,7 @@
 """All tables of a comparison."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ordinate.report.chart import file_names
@@ -16,10 +16,10 @@ SCORE, P = ".3f", ".3g"
 ENCODING, TASK, RANGE = Column("encoding", "encoding"), Column("task", "task"), Column("range", "range")
 
 
-def tables(comparison: Comparison) -> tuple[Table, ...]:
-    """One summary per task; then results, pairs, matrix, ranks and sweep over all tasks."""
-    summaries = [summary(comparison, task) for task in comparison.analysis.tasks]
-    rest = [make(comparison) for make in (results, pairs, matrix, ranks, sweep, settings, runs)]
+def tables(comparison: Comparison, tasks: Sequence[TaskAnalysis] | None = None) -> tuple[Table, ...]:
+    """One summary per task, of all tasks unless some are named; then results, pairs, matrix, ranks and sweep of all."""
+    summaries = [summary(comparison, task) for task in (comparison.analysis.tasks if tasks is None else tasks)]
+    rest = (make(comparison) for make in (results, pairs, matrix, ranks, sweep, settings, runs))
     found = [*summaries, *(table for table in rest if table.rows)]
     names = file_names(table.name for table in found)
     return tuple(Table(names[t.name], t.title, t.columns, t.rows, t.bold, t.note) for t in found)
@@ -79,20 +79,18 @@ def results(comparison: Comparison) -> Table:
         Column("n", "n"), Column("normalised", "normalised", SCORE), Column("reach", "median reach", "g"),
         Column("chance", "chance", SCORE), Column("floor", "floor", SCORE), Column("sequences", "sequences"),
     )  # fmt: skip
-    cells = [(task, r, cell) for task in comparison.analysis.tasks for r in task.ranges for cell in r.cells]
-    records = [
-        {**record, "word": cell_words(cell)}
-        for record, (_, _, cell) in zip(comparison.analysis.records(), cells, strict=True)
-    ]
-    rows = tuple(tuple(record[column.name] for column in columns) for record in records)
-    bold = frozenset(
-        (i, 8) for i, (task, r, cell) in enumerate(cells) if r is task.shown and winner(task) == cell.encoding
-    )
+    cells = ((task, r, cell) for task in comparison.analysis.tasks for r in task.ranges for cell in r.cells)
+    names, rows, bold = [column.name for column in columns], list[tuple[Value, ...]](), set()
+    for record, (task, r, cell) in zip(comparison.analysis.each_record(), cells, strict=True):
+        if r is task.shown and winner(task) == cell.encoding:
+            bold.add((len(rows), names.index("mean")))
+        record["word"] = cell_words(cell)
+        rows.append(tuple(record[name] for name in names))
     note = (
         "n: seeds that count. Normalised: 0 at chance, 1 when all is right. Floor: the best score without order. "
         "Reach: of the encoding, in multiples of the longest trained length."
     )
-    return Table("results", "All results", columns, rows, bold, note)
+    return Table("results", "All results", columns, tuple(rows), frozenset(bold), note)
 
 
 def pairs(comparison: Comparison) -> Table:
@@ -117,9 +115,10 @@ def pairs(comparison: Comparison) -> Table:
         for pair in task.pairs
     ]  # fmt: skip
     note = (
-        "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random partings beyond) and Welch's "
-        "test of seeds that learnt the task; learning: Fisher's exact test of how many did. Corrected by Holm over all "
-        "tests of all tasks, after Tarone without those that could not reach significance however the seeds fall; a "
+        "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random partings beyond, fewer for "
+        "more than 5,000 pairs) and Welch's test of seeds that learnt the task; learning: Fisher's exact test of how "
+        "many did. Corrected by Holm over all tests of all tasks, after Tarone without those that could not reach "
+        "significance however the seeds fall; a "
         f"claim needs both below {comparison.analysis.alpha:.3g}. Intervals are those of one pair alone; no "
         "difference above 0.02: the interval corrected for all pairs (Bonferroni) lies within 0.02."
     )

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ordinate.report.alarms import alarm_text
+from ordinate.report.alarms import alarm_lines
 from ordinate.report.sentences import sentences
 from ordinate.report.words import (
     at_headline,
@@ -19,30 +19,40 @@ from ordinate.report.words import (
 from ordinate.statistics.analysis import Analysis, TaskAnalysis
 from ordinate.statistics.verdict import Word
 
+MOST_TASKS = 40  # that a terminal shows
+MOST_ENCODINGS = 60  # of a task
+ELSEWHERE = "all of them are in  --format csv  and  --json"
+
 _STYLE = {Word.SOLVES: "green", Word.PARTIAL: "yellow", Word.FITS: "yellow"}
 
 
 def show(analysis: Analysis, console: Console) -> None:
     """Task by task; what limits all of them comes last."""
-    for task in analysis.tasks:
+    for task in analysis.tasks[:MOST_TASKS]:
         title = Text.assemble("\n", (task.task, "bold"), f", {seeds(len(task.seeds))}  ")
         if analysis.preliminary:
             title.append("preliminary  ", "bold magenta")
         title.append(f"({_facts(task)})", "dim")
         console.print(title)
         console.print(table(task))
+        if len(task.encodings) > MOST_ENCODINGS:
+            left = f"{len(task.encodings) - MOST_ENCODINGS:,} more encodings are not shown here; {ELSEWHERE}"
+            console.print(Text(left, "dim"))
         for number, line in enumerate(sentences(analysis, task)):
             console.print(Text(line, "bold" if number == 0 else ""))
-        for alarm in task.alarms:
-            console.print(Text.assemble(("! ", "bold red"), (f"{alarm.kind}: ", "bold"), alarm_text(alarm)))
+        for kind, words in alarm_lines(task.alarms):
+            console.print(Text.assemble(("! ", "bold red"), (f"{kind}: ", "bold"), words))
     console.print()
+    if len(analysis.tasks) > MOST_TASKS:
+        console.print(f"{len(analysis.tasks) - MOST_TASKS:,} more tasks are not shown here; {ELSEWHERE}")
     for reason in analysis.preliminary:
         console.print(Text.assemble(("Preliminary: ", "bold magenta"), f"{reason}."))
     for limit in analysis.limits:
         console.print(Text.assemble(("Limit: ", "bold"), limit))
     for family, ranks in analysis.families.items():
         which = f"all {ranks.blocks} tasks" if family in ("tasks", "all tasks") else f"{ranks.blocks} {family} tasks"
-        order = ", ".join(f"{name} {value:.2f}" for name, value in ranks.average.items())
+        order = ", ".join(f"{name} {value:.2f}" for name, value in [*ranks.average.items()][:MOST_ENCODINGS])
+        order += ", ..." * (len(ranks.average) > MOST_ENCODINGS)
         console.print(f"Average ranks over {which}: {order}")
 
 
@@ -63,7 +73,7 @@ def table(task: TaskAnalysis) -> Table:
     found = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in columns:
         found.add_column(name, no_wrap=name in ("encoding", "learnt", "reach"))
-    for encoding in task.encodings:
+    for encoding in task.encodings[:MOST_ENCODINGS]:
         cell = task.shown.cell(encoding)
         row: list[Text | str] = [encoding]
         row += [learnt_words(task.learnt[encoding], "/")] if task.learnt else []

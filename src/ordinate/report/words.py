@@ -8,6 +8,8 @@ from ordinate.statistics.interval import Interval
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.verdict import Word
 
+MOST_LISTED, FIRST = 40, 12  # names that a sentence lists; of more than that, so many
+
 _PLURAL = {Word.SOLVES: "solve", Word.FITS: "fit"}
 _OUTCOMES = {
     Outcome.FLOOR: "both at the floor",
@@ -29,8 +31,8 @@ def named(encodings: Sequence[str]) -> str:
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """`a, b and c`."""
-    *most, end = names
+    """`a, b and c`; of hundreds the first few, and how many more there are."""
+    *most, end = names if len(names) <= MOST_LISTED else [*names[:FIRST], f"{len(names) - FIRST:,} more"]
     return f"{', '.join(most)} {last} {end}" if most else end
 
 

@@ -1,17 +1,19 @@
 """Writes a comparison as files: a page, tables and figures."""
 
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ordinate.core.errors import InputError, nearest
-from ordinate.report.alarms import alarm_text
+from ordinate.report.alarms import alarm_lines, alarm_text
 from ordinate.report.output import put
 from ordinate.report.sentences import sentences
-from ordinate.report.table import Table, as_json, comma_separated, latex, markdown, markdown_text, plain
+from ordinate.report.table import Table, as_json, comma_separated, json_pieces, latex, markdown, markdown_text, plain
 from ordinate.report.tables import results, tables
 from ordinate.statistics.analysis import TaskAnalysis
+from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.reach import Reach, Steps
 from ordinate.store.files import write_atomic
 from ordinate.studies.comparison import Comparison
 
@@ -35,6 +37,15 @@ def write(
     if figures:
         _write_figures(comparison, folder / "figures")
     return folder / "report.html"
+
+
+def pieces(comparison: Comparison, format: str) -> Iterator[str]:
+    """One document, as `render` makes it, without holding all of it where it may be large."""
+    if known(format) == "json":
+        yield from json_pieces(_document(comparison))
+        yield "\n"
+    else:
+        yield render(comparison, format)
 
 
 def render(comparison: Comparison, format: str) -> str:
@@ -91,7 +102,7 @@ def _words(comparison: Comparison) -> list[str]:
     lines = [f"preliminary: {reason}" for reason in analysis.preliminary]
     for task in analysis.tasks:
         lines += [f"{task.task}: {sentence}" for sentence in sentences(analysis, task)]
-        lines += [f"{task.task}: alarm, {alarm.kind}: {alarm_text(alarm)}" for alarm in task.alarms]
+        lines += [f"{task.task}: alarm, {kind}: {words}" for kind, words in alarm_lines(task.alarms)]
     lines += [f"not told: {limit}" for limit in analysis.limits]
     lines += [f"failed: {run}: {error}" for run, error in comparison.failures.items()]
     lines.append(f"rules of comparison: {analysis.rules}")
@@ -111,8 +122,8 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "seeds_needed": analysis.seeds_needed,
         "preliminary": analysis.preliminary,
         "limits": analysis.limits,
-        "tasks": [_task(comparison, task) for task in analysis.tasks],
-        "families": {family: asdict(ranks) for family, ranks in analysis.families.items()},
+        "tasks": (_task(comparison, task) for task in analysis.tasks),
+        "families": {family: _ranks(ranks) for family, ranks in analysis.families.items()},
         "tables": {table.name: plain(table)["rows"] for table in tables(comparison)},
         "settings": comparison.settings,
         "machine": comparison.machine,
@@ -121,16 +132,26 @@ def _document(comparison: Comparison) -> dict[str, Any]:
 
 
 def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
-    data = asdict(task)
-    data["headline"] = task.shown.name
-    data["metric"] = comparison.metrics.get(task.task)
-    data["trained"] = comparison.trained.get(task.task)
-    for reach, own in zip(data["reach"].values(), task.reach.values(), strict=True):
-        reach |= {"median": own.median, "low": own.low, "high": own.high}
-    for steps, taken in zip(data["steps"].values(), task.steps.values(), strict=True):
-        steps |= {"median": taken.median, "low": taken.low, "high": taken.high} if taken.seeds else {}
-    for pair, judged in zip(data["pairs"], task.pairs, strict=True):
-        pair["claim"] = judged.claim
-    data["sentences"] = sentences(comparison.analysis, task)
-    data["alarms"] = [{**asdict(alarm), "text": alarm_text(alarm)} for alarm in task.alarms]
-    return data
+    return _fields(task) | {
+        "headline": task.shown.name,
+        "metric": comparison.metrics.get(task.task),
+        "trained": comparison.trained.get(task.task),
+        "ranges": (_fields(r) | {"ranks": _ranks(r.ranks)} for r in task.ranges),
+        "reach": {encoding: _fields(own) | _middle(own) for encoding, own in task.reach.items()},
+        "steps": {encoding: _fields(own) | (_middle(own) if own.seeds else {}) for encoding, own in task.steps.items()},
+        "pairs": (_fields(pair) | {"claim": pair.claim} for pair in task.pairs),
+        "sentences": sentences(comparison.analysis, task),
+        "alarms": (_fields(alarm) | {"text": alarm_text(alarm)} for alarm in task.alarms),
+    }
+
+
+def _fields(data: Any) -> dict[str, Any]:
+    return {field.name: getattr(data, field.name) for field in fields(data)}
+
+
+def _middle(spread: Reach | Steps) -> dict[str, float | None]:
+    return {"median": spread.median, "low": spread.low, "high": spread.high}
+
+
+def _ranks(ranks: Ranks | None) -> dict[str, Any] | None:
+    return None if ranks is None else _fields(ranks) | {"groups": ranks.groups}

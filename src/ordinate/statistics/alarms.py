@@ -1,15 +1,29 @@
 """What a reader must know before believing a table, found in the scores themselves."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ordinate.statistics.analysis import Alarm, Range
 from ordinate.statistics.band import band
-from ordinate.statistics.observation import Observation
+from ordinate.statistics.observation import RangeKey
 
 CEILING = 0.99  # a common score above it needs no explanation
 NOISE = 0.005  # where the number of sequences is unknown
 SHOWN = 0.01  # the share of an evaluation set that training may show too
 LARGE = 5.0  # times the token embeddings: what an encoding adds may then decide by its size alone
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the alarms of a task are about, besides its ranges."""
+
+    bar: float | None
+    seeds: int  # of all encodings together
+    own_seeds: Mapping[str, int]  # of each encoding
+    diverged: Sequence[tuple[str, int]]  # encodings and seeds
+    diverged_beyond: Sequence[tuple[str, int]]  # of which the score in distribution is a number
+    differing: Sequence[RangeKey] = ()  # ranges on which not all runs had the same problems
+    seen: Mapping[RangeKey, float] = field(default_factory=dict)  # range: the largest share that training showed
 
 
 def oversized(added: float | None, embedding: float | None) -> bool:
@@ -18,15 +32,15 @@ def oversized(added: float | None, embedding: float | None) -> bool:
 
 
 def alarms_of(
-    items: Sequence[Observation],
+    task: Facts,
     ranges: Sequence[Range],
     learnt: Mapping[str, tuple[int, int]],
     pairs: int,
     seeds_needed: int,
 ) -> list[Alarm]:
     """All alarms that the scores of one task raise; `learnt` is empty where there is nothing to tell it by."""
-    alarms = [*_seeds(items, pairs, seeds_needed), *_sets(items), *_overlap(items), *_diverged(items)]
-    if items[0].bar is not None:
+    alarms = [*_seeds(task, pairs, seeds_needed), *_places(task), *_diverged(task)]
+    if task.bar is not None:
         nobody = bool(learnt) and not any(good for good, _ in learnt.values())
         # Where nobody learnt the task, that nobody can do it at other lengths is no news.
         alarms += [a for r in ranges for a in _level(r) if r.split == "id" or a.kind != "floor" or not nobody]
@@ -45,47 +59,33 @@ def _level(r: Range) -> Iterator[Alarm]:
     if max(means) <= (r.floor + NOISE if r.sequences is None else band(r.floor, r.sequences)[1]):
         yield Alarm("floor", {**place, "floor": r.floor})
         return
+    if max(means) >= CEILING:
+        return
     low, high = (middle - NOISE, middle + NOISE) if r.sequences is None else band(middle, r.sequences)
-    if max(means) < CEILING and low <= min(means) and max(means) <= high:
+    if low <= min(means) and max(means) <= high:
         yield Alarm("ceiling", {**place, "low": min(means), "high": max(means)})
 
 
-def _seeds(items: Sequence[Observation], pairs: int, needed: int) -> Iterator[Alarm]:
-    own: dict[str, set[int]] = {}
-    for item in items:
-        own.setdefault(item.encoding, set()).add(item.seed)
-    n = len({item.seed for item in items})
+def _seeds(task: Facts, pairs: int, needed: int) -> Iterator[Alarm]:
+    n = task.seeds
     if needed > n:
         yield Alarm("seeds", {"seeds": n, "needed": needed, "pairs": pairs})
-    short = {encoding: len(seeds) for encoding, seeds in own.items() if len(seeds) < n}
+    short = {encoding: seeds for encoding, seeds in task.own_seeds.items() if 0 < seeds < n}
     if short:
         yield Alarm("unequal", {"seeds": n, "fewer": short})
 
 
-def _sets(items: Sequence[Observation]) -> Iterator[Alarm]:
-    hashes: dict[tuple[str, int], set[str]] = {}
-    for item in items:
-        hashes.setdefault((item.split, item.length), set()).add(item.hash)
-    differing = [[split, length] for (split, length), known in hashes.items() if len(known) > 1]
-    if differing:
-        yield Alarm("sets", {"ranges": differing})
-
-
-def _overlap(items: Sequence[Observation]) -> Iterator[Alarm]:
-    shares: dict[tuple[str, int], float] = {}
-    for item in items:
-        if item.seen is not None:
-            shares[item.split, item.length] = max(item.seen, shares.get((item.split, item.length), 0.0))
-    much = [[split, length, share] for (split, length), share in shares.items() if share > SHOWN]
+def _places(task: Facts) -> Iterator[Alarm]:
+    if task.differing:
+        yield Alarm("sets", {"ranges": [list(place) for place in task.differing]})
+    much = [[*place, share] for place, share in task.seen.items() if share > SHOWN]
     if much:
         yield Alarm("overlap", {"ranges": much})
 
 
-def _diverged(items: Sequence[Observation]) -> Iterator[Alarm]:
+def _diverged(task: Facts) -> Iterator[Alarm]:
     """Runs that diverged, and those that came to no number only beyond what they were trained on."""
-    runs = {(item.encoding, item.seed) for item in items if item.diverged}
-    fine = {(item.encoding, item.seed) for item in items if item.split == "id" and item.score is not None}
-    if runs - fine:
-        yield Alarm("diverged", {"runs": [list(run) for run in sorted(runs - fine)]})
-    if runs & fine:
-        yield Alarm("diverged", {"runs": [list(run) for run in sorted(runs & fine)], "beyond": True})
+    if task.diverged:
+        yield Alarm("diverged", {"runs": [list(run) for run in sorted(task.diverged)]})
+    if task.diverged_beyond:
+        yield Alarm("diverged", {"runs": [list(run) for run in sorted(task.diverged_beyond)], "beyond": True})

@@ -1,20 +1,23 @@
 """All that the scores of a comparison say, as plain data; `report` turns it into words."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from ordinate.statistics.interval import Interval
-from ordinate.statistics.observation import Direction, Split, range_name
+from ordinate.statistics.observation import Direction, RangeKey, Split, range_name
 from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.verdict import Word
 from ordinate.statistics.welch import Difference
 
+Record = dict[str, str | int | float | None]
 RULES = "2"  # which rules of a fair comparison were applied: raised when results of two kinds must not be mixed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One encoding on one range."""
 
@@ -53,7 +56,7 @@ class Outcome(StrEnum):
     SAME = "learnt alike"  # by both in every seed, or by neither in any: nothing to test
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Contrast:
     """Two encodings on the headline range; `better` has the higher mean (for a loss, the lower)."""
 
@@ -87,11 +90,19 @@ class Range:
     ranks: Ranks | None  # over seeds
 
     @property
+    def key(self) -> RangeKey:
+        return self.split, self.length
+
+    @property
     def name(self) -> str:
         return range_name(self.split, self.length)
 
+    @cached_property
+    def by_encoding(self) -> dict[str, Cell]:
+        return {cell.encoding: cell for cell in self.cells}
+
     def cell(self, encoding: str) -> Cell:
-        return next(cell for cell in self.cells if cell.encoding == encoding)
+        return self.by_encoding[encoding]
 
 
 @dataclass(frozen=True)
@@ -163,19 +174,22 @@ class Analysis:
     preliminary: tuple[str, ...] = ()  # rules that were relaxed
     rules: str = RULES
 
-    def records(self) -> list[dict[str, str | int | float | None]]:
+    def records(self) -> list[Record]:
         """One for each task, range and encoding."""
-        return [
-            {
-                "task": task.task, "range": r.name, "split": r.split, "length": r.length, "encoding": cell.encoding,
-                "word": _shared(cell), **_learnt(task, cell.encoding), **_numbers(cell.interval),
-                "normalised": cell.normalised, "reach": _reach(task, cell.encoding), "chance": r.chance,
-                "floor": r.floor, "sequences": r.sequences,
-            }
-            for task in self.tasks
-            for r in task.ranges
-            for cell in r.cells
-        ]  # fmt: skip
+        return list(self.each_record())
+
+    def each_record(self) -> Iterator[Record]:
+        """The same, one after another: there may be millions."""
+        for task in self.tasks:
+            reach = {encoding: own.median for encoding, own in task.reach.items()}
+            for r in task.ranges:
+                for cell in r.cells:
+                    yield {
+                        "task": task.task, "range": r.name, "split": r.split, "length": r.length,
+                        "encoding": cell.encoding, "word": _shared(cell), **_learnt(task, cell.encoding),
+                        **_numbers(cell.interval), "normalised": cell.normalised, "reach": reach.get(cell.encoding),
+                        "chance": r.chance, "floor": r.floor, "sequences": r.sequences,
+                    }  # fmt: skip
 
 
 def _shared(cell: Cell) -> str | None:
@@ -185,10 +199,6 @@ def _shared(cell: Cell) -> str | None:
 def _learnt(task: TaskAnalysis, encoding: str) -> dict[str, int | None]:
     learnt, of = task.learnt.get(encoding, (None, None))
     return {"learnt": learnt, "of": of}
-
-
-def _reach(task: TaskAnalysis, encoding: str) -> float | None:
-    return task.reach[encoding].median if encoding in task.reach else None
 
 
 def _numbers(mean: Interval | None) -> dict[str, float | int | None]:

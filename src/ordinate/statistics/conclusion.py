@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from jaxtyping import Bool
+
 from ordinate.statistics.analysis import Basis, Contrast, Finding, Range, Verdict
 from ordinate.statistics.pairs import unseen
 from ordinate.statistics.verdict import Word
@@ -31,43 +34,45 @@ def conclude(
 
 
 class _Tests:
-    """Who is above whom on the headline range."""
+    """Who is above whom on the headline range; rows and columns of tables are the encodings in their order."""
 
     def __init__(self, encodings: Sequence[str], shown: Range, pairs: Sequence[Contrast]) -> None:
-        self.encodings = encodings
-        self.claims = {(pair.better, pair.worse) for pair in pairs if pair.claim}
-        self.by_learning = {(p.better, p.worse) for p in pairs if p.claim and p.basis is Basis.LEARNING}
-        self.refuses = {cell.encoding for cell in shown.cells if cell.word is Word.OUT_OF_RANGE}
-        self.goes = {c.encoding for c in shown.cells if c.words and c.words.keys() <= {Word.SOLVES, Word.PARTIAL}}
-        failed = {cell.encoding: cell.failed for cell in shown.cells}
-        self.failure_rate = {encoding: bad / of if of else 0.0 for encoding, (bad, of) in failed.items()}
+        self.encodings, at = encodings, {encoding: index for index, encoding in enumerate(encodings)}
+        self.claims, self.by_learning = np.zeros((2, len(at), len(at)), dtype=bool)
+        for pair in pairs:
+            if pair.claim:
+                self.claims[at[pair.better], at[pair.worse]] = True
+                self.by_learning[at[pair.better], at[pair.worse]] |= pair.basis is Basis.LEARNING
+        cells = sorted(shown.cells, key=lambda cell: at[cell.encoding])
+        self.refuses = np.array([cell.word is Word.OUT_OF_RANGE for cell in cells])
+        self.goes = np.array([bool(c.words) and c.words.keys() <= {Word.SOLVES, Word.PARTIAL} for c in cells])
+        self.failure_rate = np.array([cell.failed[0] / cell.failed[1] if cell.failed[1] else 0.0 for cell in cells])
 
     def top(self, *, reliable: bool) -> tuple[str, ...]:
         """The smallest group of which everyone is above everyone else, if nobody in it is above another.
 
         Somebody has to be tested: to go where all others cannot is a fact and no result of a test.
         """
-
-        def above(one: str, two: str) -> bool:
-            """By scores or learning, and not the other way by the other of the two; or by going there at all.
-
-            Higher scores of the seeds that have any do not make up for failing in more seeds (`reliable`).
-            """
-            if (two, one) in self.claims:
-                return False
-            if (one, two) in self.claims:
-                worse = self.failure_rate[one] > self.failure_rate[two]
-                return (one, two) in self.by_learning or not (reliable and worse)
-            return one in self.goes and two in self.refuses
-
-        def tested(one: str) -> bool:
-            return any((one, two) in self.claims for two in self.encodings)
-
-        order = sorted(self.encodings, key=lambda one: -sum(above(one, two) for two in self.encodings if two != one))
+        above = self._above(reliable)
+        order = np.argsort(-above.sum(axis=1), kind="stable")
+        claims, above = self.claims[np.ix_(order, order)], above[np.ix_(order, order)]
         for size in range(1, len(order)):
-            group, others = order[:size], order[size:]
-            if any((one, two) in self.claims for one in group for two in group):
+            if claims[size - 1, :size].any() or claims[:size, size - 1].any():
                 return ()
-            if all(above(one, two) for one in group for two in others):
-                return tuple(one for one in self.encodings if one in group) if all(map(tested, group)) else ()
+            if above[:size, size:].all():
+                tested = claims[:size].any(axis=1).all()
+                return tuple(self.encodings[one] for one in sorted(order[:size].tolist())) if tested else ()
         return ()
+
+    def _above(self, reliable: bool) -> Bool[np.ndarray, "one two"]:
+        """By scores or learning, and not the other way by the other of the two; or by going there at all.
+
+        Higher scores of the seeds that have any do not make up for failing in more seeds (`reliable`).
+        """
+        worse = self.failure_rate[:, None] > self.failure_rate
+        claimed = self.by_learning | ~worse if reliable else True
+        above: Bool[np.ndarray, "one two"] = ~self.claims.T & np.where(
+            self.claims, claimed, self.goes[:, None] & self.refuses
+        )
+        np.fill_diagonal(above, False)
+        return above

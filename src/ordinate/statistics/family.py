@@ -1,19 +1,23 @@
 """All headline pairs of a comparison as one family of tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
 
 from ordinate.statistics import fisher
 from ordinate.statistics.analysis import Basis, Contrast, Outcome
 from ordinate.statistics.looks import ALIKE, no_difference
 from ordinate.statistics.pairs import effective_number, holm
-from ordinate.statistics.permutation import least_p, permutations
-from ordinate.statistics.welch import Difference, difference, welches
+from ordinate.statistics.permutation import least_p, permutations_of
+from ordinate.statistics.sides import Sides
+from ordinate.statistics.welch import Difference, Welch, cut
 
 SHARES = (-1.0, 1.0)  # between these lies every difference of two accuracies
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sample:
     """Two encodings before the test: scores, or a 1 for each seed that learnt the task and a 0 for each other."""
 
@@ -25,24 +29,6 @@ class Sample:
     bounded: bool = True  # accuracies, not losses
     at_floor: bool = False  # the better mean is inside the floor's band
 
-    @property
-    def means(self) -> tuple[float, float]:
-        one, two = (sum(values) / len(values) for values in self.values)
-        return one, two
-
-    @property
-    def least(self) -> float:
-        """The smallest p that this test can give, whatever the outcome.
-
-        It may only depend on what both encodings together have (the margins): how many seeds learnt the task, not
-        whose. So of scores it is that of the most even parting; with 6 seeds each and 6 that learnt the task, Fisher's
-        test can give 0.002 and scores nothing below 0.1; where all 12 learnt it, it is the other way round.
-        """
-        one, two = map(len, self.values)
-        if self.basis is Basis.LEARNING:
-            return fisher.least_p(round(sum(map(sum, self.values))), one, two)
-        return least_p((one + two) // 2, (one + two + 1) // 2)
-
 
 def judge(samples: Sequence[Sample], alpha: float) -> list[Contrast]:
     """Every pair with its p values, corrected over all of them.
@@ -52,53 +38,103 @@ def judge(samples: Sequence[Sample], alpha: float) -> list[Contrast]:
     threshold do not count (see `holm`); as a claim needs both, Welch's p counts as no smaller than the smallest that
     the permutation test can give, which makes the same tests count in both.
     """
-    least = [sample.least for sample in samples]
-    scores = [sample for sample in samples if sample.basis is Basis.SCORES]
-    by_permutation, by_welch = (iter(test([s.values for s in scores])) for test in (permutations, welches))
-    first = [_fisher(s) if s.basis is Basis.LEARNING else next(by_permutation) for s in samples]
-    second = [None if s.basis is Basis.LEARNING else next(by_welch) for s in samples]
-    corrected = holm(first, least, alpha)
-    floored = [p if w is None else max(w, floor) for p, w, floor in zip(first, second, least, strict=True)]
-    corrected_welch = holm(floored, least, alpha)
-    count, tests = effective_number(least, alpha), max(len(scores), 1)
-    pairs = []
-    for sample, p, w, one, two, floor in zip(samples, first, second, corrected, corrected_welch, least, strict=True):
-        gap = _difference(sample, alpha)
-        reached = least_p(*map(len, sample.values)) if w is None else floor
-        possible = reached * count < alpha
-        pairs.append(
-            Contrast(
-                sample.better, sample.worse, sample.basis, (len(sample.values[0]), len(sample.values[1])), sample.means,
-                gap, p, max(one, two) if w is None else one, w, None if w is None else two,
-                _outcome(sample, max(one, two) < alpha, possible, alpha / tests),
-            )
-        )  # fmt: skip
-    return pairs
+    return list(_Family(samples, alpha).contrasts())
 
 
-def _fisher(sample: Sample) -> float:
-    (one, of_one), (two, of_two) = ((round(sum(values)), len(values)) for values in sample.values)
-    return fisher.fisher(one, of_one, two, of_two)
+def least(samples: Sequence[Sample]) -> list[float]:
+    """The smallest p that each test can give, whatever the outcome.
+
+    It may only depend on what both encodings together have (the margins): how many seeds learnt the task, not
+    whose. So of scores it is that of the most even parting; with 6 seeds each and 6 that learnt the task, Fisher's
+    test can give 0.002 and scores nothing below 0.1; where all 12 learnt it, it is the other way round.
+    """
+    return _Family(samples, 1.0).least
 
 
-def _difference(sample: Sample, alpha: float) -> Difference:
-    if sample.basis is Basis.LEARNING:
-        return Difference(sample.means[0] - sample.means[1])
-    return difference(*sample.values, 1 - alpha, SHARES if sample.bounded else None)
+class _Family:
+    """What is known of each pair, in the order of the samples."""
 
+    def __init__(self, samples: Sequence[Sample], alpha: float) -> None:
+        self.samples, self.alpha = samples, alpha
+        self.sides = Sides([sample.values for sample in samples], "a comparison")
+        one, two = self.sides.one, self.sides.two
+        sizes: dict[tuple[int, int], tuple[int, int]] = {}  # a million pairs share a few
+        counts = zip(self.sides.n[one].tolist(), self.sides.n[two].tolist(), strict=True)
+        self.counts = [sizes.setdefault(pair, pair) for pair in counts]
+        self.means = list(zip(self.sides.mean[one].tolist(), self.sides.mean[two].tolist(), strict=True))
+        self.scores = np.flatnonzero([sample.basis is Basis.SCORES for sample in samples])
+        self.least = [self._least(index) for index in range(len(samples))]
 
-def _outcome(sample: Sample, sure: bool, possible: bool, share: float) -> Outcome:
-    """`share` of the risk is that of calling this one pair alike (Bonferroni over all pairs that have scores)."""
-    if sample.at_floor:
-        return Outcome.FLOOR
-    if sample.basis is Basis.LEARNING and sample.means in ((0.0, 0.0), (1.0, 1.0)):
-        return Outcome.SAME
-    if sure:
-        return Outcome.CLAIM
-    if not possible:
-        return Outcome.FEW_SEEDS
-    if sample.basis is Basis.SCORES and sample.bounded:
-        fewest = min(map(len, sample.values))
-        if fewest >= ALIKE and no_difference(_difference(sample, share), fewest):
-            return Outcome.ALIKE
-    return Outcome.OPEN
+    def contrasts(self) -> Iterator[Contrast]:
+        """Every test made, corrected and judged."""
+        first, second = self._tests()
+        corrected = holm(first, self.least, self.alpha)
+        floored = [p if w is None else max(w, floor) for p, w, floor in zip(first, second, self.least, strict=True)]
+        corrected_welch = holm(floored, self.least, self.alpha)
+        count = effective_number(self.least, self.alpha)
+        gaps, alike = self._differences(), self._alike()
+        for index, (sample, p, w) in enumerate(zip(self.samples, first, second, strict=True)):
+            one, two = corrected[index], corrected_welch[index]
+            reached = least_p(*self.counts[index]) if w is None else self.least[index]
+            outcome = self._outcome(index, max(one, two) < self.alpha, reached * count < self.alpha, index in alike)
+            yield Contrast(
+                sample.better, sample.worse, sample.basis, self.counts[index], self.means[index], gaps[index], p,
+                max(one, two) if w is None else one, w, None if w is None else two, outcome,
+            )  # fmt: skip
+
+    def _least(self, index: int) -> float:
+        one, two = self.counts[index]
+        if self.samples[index].basis is Basis.LEARNING:
+            return fisher.least_p(sum(self._learnt(index)), one, two)
+        return least_p((one + two) // 2, (one + two + 1) // 2)
+
+    def _learnt(self, index: int) -> tuple[int, int]:
+        """How many seeds of either learnt the task."""
+        (mean, other), (n, m) = self.means[index], self.counts[index]
+        return round(mean * n), round(other * m)
+
+    def _tests(self) -> tuple[list[float], list[float | None]]:
+        """The p values of both families; Welch's test has nothing to say about learning."""
+        first = [1.0] * len(self.samples)
+        second: list[float | None] = [None] * len(self.samples)
+        for index, sample in enumerate(self.samples):
+            if sample.basis is Basis.LEARNING:
+                (one, two), (of_one, of_two) = self._learnt(index), self.counts[index]
+                first[index] = fisher.fisher(one, of_one, two, of_two)
+        scores = self.sides.of(self.scores)
+        for index, p, w in zip(self.scores.tolist(), permutations_of(scores), Welch(scores).p(), strict=True):
+            first[index], second[index] = p, w
+        return first, second
+
+    def _differences(self) -> list[Difference]:
+        gaps = [Difference(one - two) for one, two in self.means]
+        for index, gap in self._intervals(self.scores, 1 - self.alpha):
+            gaps[index] = gap
+        return gaps
+
+    def _intervals(self, which: Int[np.ndarray, " some"], level: float) -> Iterator[tuple[int, Difference]]:
+        found = Welch(self.sides.of(which)).differences(level)
+        for index, gap in zip(which.tolist(), found, strict=True):
+            yield index, cut(gap, SHARES) if self.samples[index].bounded else gap
+
+    def _alike(self) -> set[int]:
+        """Pairs whose difference is settled to be too small to matter.
+
+        The risk of saying so is shared by all pairs that have scores (Bonferroni).
+        """
+        many = [i for i in self.scores.tolist() if self.samples[i].bounded and min(self.counts[i]) >= ALIKE]
+        share = self.alpha / max(len(self.scores), 1)
+        gaps = self._intervals(np.array(many, dtype=np.int64), 1 - share)
+        return {index for index, gap in gaps if no_difference(gap, min(self.counts[index]))}
+
+    def _outcome(self, index: int, sure: bool, possible: bool, alike: bool) -> Outcome:
+        sample = self.samples[index]
+        if sample.at_floor:
+            return Outcome.FLOOR
+        if sample.basis is Basis.LEARNING and self.means[index] in ((0.0, 0.0), (1.0, 1.0)):
+            return Outcome.SAME
+        if sure:
+            return Outcome.CLAIM
+        if not possible:
+            return Outcome.FEW_SEEDS
+        return Outcome.ALIKE if alike else Outcome.OPEN

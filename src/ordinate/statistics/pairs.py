@@ -3,7 +3,10 @@
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from ordinate.core.errors import InputError
+from ordinate.statistics.beta import incomplete_beta
 from ordinate.statistics.permutation import least_p
 from ordinate.statistics.solve import invert
 
@@ -86,14 +89,8 @@ def unseen(seeds: int) -> float:
 def failure_rate(failed: int, of: int, level: float = 0.95) -> tuple[float, float]:
     """Between which rates the true one lies if so many seeds failed: exact, after Clopper and Pearson (1934)."""
 
-    def ways(i: int) -> float:  # as a logarithm: thousands of seeds have more than a float holds
-        return math.lgamma(of + 1) - math.lgamma(i + 1) - math.lgamma(of - i + 1)
-
     def at_least(k: int, rate: float) -> float:
-        if not 0 < rate < 1:
-            return float(rate >= 1 or k == 0)
-        odds, base = math.log(rate / (1 - rate)), of * math.log1p(-rate)
-        return math.fsum(math.exp(ways(i) + i * odds + base) for i in range(k, of + 1))
+        return float(incomplete_beta(np.array([float(k)]), np.array([of - k + 1.0]), np.array([rate]))[0])
 
     if not 0 <= failed <= of or of < 1:
         raise InputError(f"failures lie between 0 and all of at least 1 seed, got {failed} of {of}")

@@ -1,22 +1,29 @@
 """The exact two-sample permutation test of a difference between two means."""
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Float, Int
 
-from ordinate.statistics.interval import finite
+from ordinate.statistics.sides import Sides, Values
 
 EXACT = 200_000  # ways of parting the values up to which all are tried: 10 and 10 have 184,756
 DRAWS = 100_000  # beyond; as many are drawn
-BLOCK = 2_000  # draws at a time
 PLENTY = 400  # values from which on the sum of a random part is normal for all purposes
 ROUNDING = 1e-12  # of the largest sum: sums closer than this are the same sum, added in another order
 
-Values = Sequence[float] | Num[np.ndarray, "..."]
+# Thousands of pairs share what can be done in a minute; their corrected p values are 1 but for the clearest anyway.
+MOST_TRIED = 10_000_000_000  # partings of all pairs of one size together, up to which all are tried
+MOST_DRAWN = 500_000_000  # that are drawn for them otherwise: 5,000 pairs have 100,000 each,
+FEWEST_DRAWS = 1_000  # and more pairs as many as are left for each, down to this
+AT_ONCE = 4_000_000  # numbers: 32 MB
+
+Table = Float[np.ndarray, "pairs n"]
+Column = Float[np.ndarray, " pairs"]
+Samples = Int[np.ndarray, " pairs"]
 
 
 def permutation(one: Values, two: Values) -> float:
@@ -28,79 +35,117 @@ def permutation(one: Values, two: Values) -> float:
 
 
 def permutations(many: Sequence[tuple[Values, Values]]) -> list[float]:
-    """The test for each of many; those with the same numbers of values share the partings."""
-    samples = [tuple(finite(values, "a permutation test") for values in pair) for pair in many]
-    alike: dict[tuple[int, int], list[int]] = {}
-    for index, (one, two) in enumerate(samples):
-        # whose values are counted must not matter: the fewer
-        alike.setdefault((min(len(one), len(two)), max(len(one), len(two))), []).append(index)
-    p = [1.0] * len(samples)
-    for (few, more), members in alike.items():
-        parts = [sorted(samples[index], key=len) for index in members]
-        for index, value in zip(members, _alike([(a, b) for a, b in parts], few, more), strict=True):
-            p[index] = value
-    return p
+    """The test for each of many."""
+    return permutations_of(Sides(many, "a permutation test"))
 
 
+def permutations_of(sides: Sides) -> list[float]:
+    """The test for each of many pairs; those with the same numbers of values share the partings."""
+    # Whose values are counted must not matter: the fewer.
+    swap = sides.n[sides.one] > sides.n[sides.two]
+    few, more = np.where(swap, sides.two, sides.one), np.where(swap, sides.one, sides.two)
+    sizes, which = np.unique(sides.n[few] + 1j * sides.n[more], return_inverse=True)
+    p = np.ones(len(sides))
+    for index in range(len(sizes)):
+        members = np.flatnonzero(which == index)
+        p[members] = _alike(sides, few[members], more[members])
+    return list(p.tolist())
+
+
+@cache
 def least_p(few: int, more: int) -> float:
     """The smallest p that so many values can give: all of one above all of the other."""
-    return min(1.0, 2 / math.comb(few + more, few))
+    return min(1.0, 2 / _ways(few, more))
 
 
-def _alike(pairs: list[tuple[Num[np.ndarray, "..."], Num[np.ndarray, "..."]]], few: int, more: int) -> list[float]:
-    pooled = np.array([np.concatenate(pair) for pair in pairs])  # one row for each pair
-    middle = pooled.mean(axis=1, keepdims=True)
-    away = pooled - middle  # then the difference of means goes with the sum of the fewer
+def _ways(few: int, more: int) -> float:
+    """Of parting so many values; infinite where no float holds the number."""
+    logarithm = math.lgamma(few + more + 1) - math.lgamma(few + 1) - math.lgamma(more + 1)
+    return math.comb(few + more, few) if logarithm < 700 else math.inf
+
+
+def _alike(sides: Sides, few: Samples, more: Samples) -> Column:
+    """Of pairs that all have the same numbers of values."""
+    counts = int(sides.n[few[0]]), int(sides.n[more[0]])
+    ways, n = _ways(*counts), sum(counts)
+    if ways > EXACT and n > PLENTY:
+        found = _normal(sides, few, more)
+    else:
+        draws = 0 if ways <= EXACT and ways * len(few) <= MOST_TRIED else min(DRAWS, MOST_DRAWN // len(few))
+        parts = [
+            _by_partings(np.hstack([_rows(sides, few[some]), _rows(sides, more[some])]), counts[0], draws)
+            for some in _stretches(len(few), AT_ONCE // n)
+        ]
+        found = np.concatenate(parts)
+    if counts[0] == counts[1]:  # what draws cannot reach is known where no value lies among the others'
+        apart = (sides.least[few] > sides.most[more]) | (sides.most[few] < sides.least[more])
+        found = np.where(apart, least_p(*counts), found)
+    return found
+
+
+def _rows(sides: Sides, samples: Samples) -> Table:
+    return np.array([sides.values[sample] for sample in samples.tolist()])
+
+
+def _stretches(count: int, most: int) -> Iterator[slice]:
+    return (slice(start, start + max(most, 1)) for start in range(0, count, max(most, 1)))
+
+
+def _normal(sides: Sides, few: Samples, more: Samples) -> Column:
+    """Of many values the sum of a random part is normal: means and spreads are all that it takes."""
+    one, two = sides.n[few[0]], sides.n[more[0]]
+    share = one * two / (one + two)
+    gap = sides.mean[few] - sides.mean[more]
+    bound = share * np.abs(gap) - ROUNDING * (sides.size[few] + sides.size[more])
+    spread = share / (one + two - 1) * (sides.squares[few] + sides.squares[more] + share * gap**2)
+    columns = zip(bound.tolist(), spread.tolist(), strict=True)
+    return np.array([math.erfc(bound / math.sqrt(2 * s)) if bound > 0 and s > 0 else 1.0 for bound, s in columns])
+
+
+def _by_partings(pooled: Table, few: int, draws: int) -> Column:
+    """Of all partings, or of so many that are drawn."""
+    away = pooled - pooled.mean(axis=1, keepdims=True)  # then the difference of means goes with the sum of the fewer
     least = np.abs(away[:, :few].sum(axis=1)) - ROUNDING * np.abs(pooled).sum(axis=1)
     away = np.sort(away, axis=1)  # the test depends on no order
-    if math.comb(few + more, few) <= EXACT:
-        found = _counted(away, least, few)
-    elif few + more <= PLENTY:
-        found = _drawn(away, least, few)
-    else:
-        spread = few * more / ((few + more) * (few + more - 1)) * (away**2).sum(axis=1)
-        found = np.array(
-            [
-                math.erfc(max(bound, 0.0) / math.sqrt(2 * s)) if s > 0 else 1.0
-                for bound, s in zip(least, spread, strict=True)
-            ]
-        )
-    if few == more:  # what draws cannot reach is known where no value lies among the others'
-        apart = [a.min() > b.max() or a.max() < b.min() for a, b in pairs]
-        found = np.where(apart, least_p(few, more), found)
-    return [1.0 if bound <= 0 else min(1.0, float(p)) for bound, p in zip(least, found, strict=True)]
+    found = _drawn(away, least, few, max(draws, FEWEST_DRAWS)) if draws else _counted(away, least, few)
+    return np.where(least <= 0, 1.0, found)
 
 
-def _counted(
-    away: Float[np.ndarray, "pairs n"], least: Float[np.ndarray, " pairs"], few: int
-) -> Float[np.ndarray, " pairs"]:
+def _counted(away: Table, least: Column, few: int) -> Column:
     table = _partings(away.shape[1], few)
-    counts = np.zeros(len(away))
-    rows = max(1, 20_000_000 // len(table))  # sums at a time: 160 MB
-    for start in range(0, len(away), rows):
-        chosen = slice(start, start + rows)
-        counts[chosen] = (np.abs(table @ away[chosen].T) >= least[chosen]).mean(axis=0)
-    return counts
+    counts = np.empty(len(away))
+    for some in _stretches(len(away), AT_ONCE // len(table)):
+        counts[some] = _extreme(away[some], least[some], table)
+    return counts / len(table)
+
+
+def _drawn(away: Table, least: Column, few: int, draws: int) -> Column:
+    """By drawing. What was seen is one of the draws: p is never 0."""
+    source, n = np.random.default_rng(list(b"permutation")), away.shape[1]
+    extreme, block = np.zeros(len(away)), min(draws, 1_000)
+    for _ in range(draws // block):
+        chosen = np.argpartition(source.random((block, n)), few - 1, axis=1)[:, :few]
+        for some in _stretches(len(away), AT_ONCE // block):
+            extreme[some] += _extreme(away[some], least[some], chosen)
+    return (extreme + 1) / (draws // block * block + 1)
+
+
+def _extreme(away: Table, least: Column, chosen: Int[np.ndarray, "partings few"]) -> Samples:
+    """How many partings give a sum at least as far from zero, for each pair."""
+    n, few = away.shape[1], chosen.shape[1]
+    if few <= 3:  # of hundreds of values, perhaps: a table of partings would be large, and mostly zeros
+        sums = sum(away[:, column] for column in chosen.T)
+    else:
+        table = np.zeros((len(chosen), n))
+        np.put_along_axis(table, chosen, 1.0, axis=1)
+        sums = away @ table.T
+    extreme: Samples = (np.abs(sums) >= least[:, None]).sum(axis=1)
+    return extreme
 
 
 @lru_cache(maxsize=4)
-def _partings(n: int, few: int) -> Float[np.ndarray, "ways n"]:
-    """Which values are counted, in every way of choosing so few of them."""
-    chosen = np.array(list(combinations(range(n), few)))
-    table = np.zeros((len(chosen), n))
-    np.put_along_axis(table, chosen, 1.0, axis=1)
-    return table
-
-
-def _drawn(
-    away: Float[np.ndarray, "pairs n"], least: Float[np.ndarray, " pairs"], few: int
-) -> Float[np.ndarray, " pairs"]:
-    """By drawing. What was seen is one of the draws: p is never 0."""
-    source, extreme = np.random.default_rng(list(b"permutation")), np.zeros(len(away))
-    n = away.shape[1]
-    for _ in range(DRAWS // BLOCK):
-        chosen = np.argpartition(source.random((BLOCK, n)), few - 1, axis=1)[:, :few]
-        table = np.zeros((BLOCK, n))
-        np.put_along_axis(table, chosen, 1.0, axis=1)
-        extreme += (np.abs(table @ away.T) >= least).sum(axis=0)
-    return (extreme + 1) / (DRAWS + 1)
+def _partings(n: int, few: int) -> Int[np.ndarray, "partings few"]:
+    """Every way of choosing so few values; of two halves, only those with the first value: the others mirror them."""
+    if 2 * few == n:
+        return np.array([(0, *rest) for rest in combinations(range(1, n), few - 1)])
+    return np.array(list(combinations(range(n), few)))

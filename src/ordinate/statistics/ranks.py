@@ -1,7 +1,8 @@
 """Who is best on average over tasks or seeds, and whose ranks cannot be told apart."""
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
@@ -12,6 +13,8 @@ from jaxtyping import Float, Num
 from ordinate.core.errors import InputError
 from ordinate.statistics.solve import invert
 
+AT_ONCE = 4_000_000  # scores: 32 MB
+
 
 @dataclass(frozen=True)
 class Ranks:
@@ -21,42 +24,73 @@ class Ranks:
     reciprocal: dict[str, float]  # mean of 1 / rank, in the same order
     blocks: int
     critical_difference: float | None  # average ranks closer than this are not told apart
-    groups: tuple[tuple[str, ...], ...]  # the diagram's bars: names within one critical difference
     friedman_p: float | None  # of all names being alike
 
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The diagram's bars: the longest runs of neighbours within one critical difference."""
+        return () if self.critical_difference is None else _groups(self.average, self.critical_difference)
 
-def rank(scores: Num[np.ndarray, "blocks k"]) -> Float[np.ndarray, "blocks k"]:
+
+def rank(scores: Num[np.ndarray, "*many k"]) -> Float[np.ndarray, "*many k"]:
     """1 for the highest score of a block; equal scores share the mean of their ranks. -inf is the worst score."""
     if np.isnan(scores).any():
         raise InputError("ranks need scores that can be compared, got NaN: give -inf to a run without a score")
-    mine, other = scores[:, :, None], scores[:, None, :]
-    found: Float[np.ndarray, "blocks k"] = 0.5 + (other > mine).sum(axis=2) + (other == mine).sum(axis=2) / 2
+    k = scores.shape[-1]
+    order = np.argsort(-scores, axis=-1, kind="stable")
+    ordered = np.take_along_axis(scores, order, axis=-1)
+    change = ordered[..., 1:] != ordered[..., :-1]
+    edge, at = np.ones((*scores.shape[:-1], 1), dtype=bool), np.arange(k)
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, change], axis=-1), at, 0), axis=-1)
+    last = np.where(np.concatenate([change, edge], axis=-1), at, k)[..., ::-1]
+    last = np.minimum.accumulate(last, axis=-1)[..., ::-1]
+    found = np.empty(scores.shape)
+    np.put_along_axis(found, order, (first + last) / 2 + 1, axis=-1)
     return found
 
 
 def ranks(names: Sequence[str], scores: Num[np.ndarray, "blocks k"], alpha: float = 0.05) -> Ranks:
     """Average ranks with Nemenyi's critical difference, and Friedman's test of whether there is any difference."""
-    blocks, k = scores.shape
-    if len(names) != k or len(set(names)) != k or not k:
-        raise InputError(
-            f"ranks need one name for each of {k} columns, all different, got {', '.join(names) or 'none'}"
-        )
+    return many_ranks([names], scores[None], alpha)[0]
+
+
+def many_ranks(
+    names: Sequence[Sequence[str]], scores: Num[np.ndarray, "many blocks k"], alpha: float = 0.05
+) -> list[Ranks]:
+    """The same for each of many tables of one shape."""
+    many, blocks, k = scores.shape
+    for own in names:
+        if len(own) != k or len(set(own)) != k or not k:
+            raise InputError(
+                f"ranks need one name for each of {k} columns, all different, got {', '.join(own) or 'none'}"
+            )
     if not blocks:
         raise InputError("ranks need at least one block of scores, got none")
-    table = rank(scores)
-    average = table.mean(axis=0)
-    order = [int(column) for column in np.argsort(average, kind="stable")]
-    best_first = {names[column]: float(average[column]) for column in order}
+    most = max(1, AT_ONCE // (blocks * k))
+    return [
+        found
+        for start in range(0, many, most)
+        for found in _ranked(names[start : start + most], rank(scores[start : start + most]), alpha)
+    ]
+
+
+def _ranked(names: Sequence[Sequence[str]], table: Float[np.ndarray, "many blocks k"], alpha: float) -> Iterator[Ranks]:
+    _, blocks, k = table.shape
+    average, reciprocal = table.mean(axis=1), (1 / table).mean(axis=1)
     comparable = blocks >= 2 and k >= 2
     critical = critical_difference(k, blocks, alpha) if comparable else None
-    return Ranks(
-        average=best_first,
-        reciprocal={names[column]: float((1 / table[:, column]).mean()) for column in order},
-        blocks=blocks,
-        critical_difference=critical,
-        groups=_groups(best_first, critical) if critical is not None else (),
-        friedman_p=_friedman(table) if comparable else None,
-    )
+    tests = _friedman(table) if comparable else [None] * len(names)
+    orders = np.argsort(average, axis=1, kind="stable")
+    for own, order, mean, inverse, p in zip(
+        names, orders.tolist(), average.tolist(), reciprocal.tolist(), tests, strict=True
+    ):
+        yield Ranks(
+            average={own[column]: mean[column] for column in order},
+            reciprocal={own[column]: inverse[column] for column in order},
+            blocks=blocks,
+            critical_difference=critical,
+            friedman_p=p,
+        )
 
 
 def critical_difference(k: int, blocks: int, alpha: float = 0.05) -> float:
@@ -65,26 +99,30 @@ def critical_difference(k: int, blocks: int, alpha: float = 0.05) -> float:
 
 
 def _groups(average: dict[str, float], critical: float) -> tuple[tuple[str, ...], ...]:
-    """The longest runs of neighbours whose ends are within the critical difference; none lies inside another."""
-    names, groups, reached = list(average), [], 0
-    for start, first in enumerate(names):
+    """None lies inside another."""
+    names, values, groups, reached = list(average), list(average.values()), [], 0
+    for start, first in enumerate(values):
         # Average ranks are sums of fractions: the same distance must not depend on how it was rounded.
-        end = sum(average[name] - average[first] <= critical + 1e-9 for name in names)
+        end = bisect_right(values, critical + 1e-9, key=lambda value: value - first)
         if end > max(reached, start + 1):
             groups.append(tuple(names[start:end]))
             reached = end
     return tuple(groups)
 
 
-def _friedman(table: Float[np.ndarray, "blocks k"]) -> float | None:
-    """Friedman's test on ranks. Measuring them against their own spread, not that of 1..k, corrects for ties."""
-    blocks, k = table.shape
+def _friedman(table: Float[np.ndarray, "many blocks k"]) -> list[float | None]:
+    """Friedman's test on ranks. Measuring them against their own spread, not that of 1..k, corrects for ties.
+
+    None where all are tied in every block: there is nothing to test.
+    """
+    _, blocks, k = table.shape
     middle = (k + 1) / 2
-    spread = float(((table - middle) ** 2).sum())
-    if spread == 0:  # all are tied in every block: nothing to test
-        return None
-    between = float(((table.mean(axis=0) - middle) ** 2).sum())
-    return chi_square_survival(blocks**2 * (k - 1) * between / spread, k - 1)
+    spread = ((table - middle) ** 2).sum(axis=(1, 2))
+    between = ((table.mean(axis=1) - middle) ** 2).sum(axis=1)
+    return [
+        chi_square_survival(blocks**2 * (k - 1) * apart / own, k - 1) if own else None
+        for own, apart in zip(spread.tolist(), between.tolist(), strict=True)
+    ]
 
 
 def chi_square_survival(value: float, freedom: int) -> float:

@@ -1,63 +1,68 @@
-"""Student's distribution with any degrees of freedom, whole or not."""
+"""Student's distribution with any degrees of freedom, whole or not, for one value or for many at once."""
 
 import math
 from functools import cache
+from statistics import NormalDist
+
+import numpy as np
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.solve import invert
+from ordinate.statistics.beta import Many, incomplete_beta, log_gamma
 
-STEPS = 10_000  # of the continued fraction; it converges in about the root of the degrees of freedom
-TINY = 1e-300  # keeps a denominator off zero
+TURNS = 40  # of Newton's method; five are usual
 
 
 def tails(t: float, freedom: float) -> float:
     """The share of Student's distribution that lies at least this far from zero, both sides together."""
-    if math.isinf(freedom):
-        return math.erfc(abs(t) / math.sqrt(2))
-    square = t * t
-    return 0.0 if math.isinf(square) else _beta(freedom / 2, 0.5, freedom / (freedom + square))
+    return float(many_tails(np.array([float(t)]), np.array([float(freedom)]))[0])
+
+
+def many_tails(t: Many, freedom: Many) -> Many:
+    """The same for each of many."""
+    found = np.array([math.erfc(abs(value) / math.sqrt(2)) for value in t]) if np.isinf(freedom).any() else 0 * t
+    finite = np.flatnonzero(np.isfinite(freedom))
+    with np.errstate(over="ignore"):  # an infinite square leaves nothing beyond it
+        share = freedom[finite] / (freedom[finite] + t[finite] ** 2)
+    found[finite] = incomplete_beta(freedom[finite] / 2, np.full(len(finite), 0.5), share)
+    return found
 
 
 @cache
 def quantile(probability: float, freedom: float) -> float:
     """The t below which this share of Student's distribution lies."""
-    if not 0 < probability < 1 or not freedom > 0:
+    return float(quantiles(probability, np.array([float(freedom)]))[0])
+
+
+def quantiles(probability: float, freedom: Many) -> Many:
+    """The same for each of many degrees of freedom, by Newton's method.
+
+    Against the logarithm of t, that of the share beyond it is a concave curve, along which Newton's method cannot go
+    astray from a start that is too small, as that of the normal distribution is.
+    """
+    if not 0 < probability < 1 or not (freedom > 0).all():
+        worst = freedom.min() if len(freedom) else math.nan
         raise InputError(
             "a Student quantile needs a probability between 0 and 1 and more than 0 degrees of freedom, "
-            f"got {probability} and {freedom}"
+            f"got {probability} and {worst:g}"
         )
-    root, within = math.sqrt(freedom), abs(2 * probability - 1)
-    angle = invert(lambda angle: 1 - tails(root * math.tan(angle), freedom), within, 0.0, math.pi / 2)
-    return math.copysign(root * math.tan(angle), probability - 0.5)
-
-
-def _beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function: continued fraction 8.17.22 of DLMF, on the side where it is fast."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta(b, a, 1 - x)
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    return math.exp(scale + a * math.log(x) + b * math.log1p(-x)) / a * _fraction(a, b, x)
-
-
-def _fraction(a: float, b: float, x: float) -> float:
-    """By Lentz's method."""
-    c, d = 1.0, 1 / _off_zero(1 - (a + b) * x / (a + 1))
-    total = d
-    for m in range(1, STEPS):
-        before = total
-        for factor in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1 / _off_zero(1 + factor * d)
-            c = _off_zero(1 + factor / c)
-            total *= c * d
-        if abs(total - before) <= 1e-15 * abs(total):
+    beyond = 2 * min(probability, 1 - probability)
+    if beyond == 1:
+        return np.zeros(len(freedom))
+    t = np.full(len(freedom), -NormalDist().inv_cdf(beyond / 2))
+    left = np.flatnonzero(np.isfinite(freedom))
+    for _ in range(TURNS):
+        now, own = t[left], freedom[left]
+        share = many_tails(now, own)
+        step = np.log(share / beyond) * share / (2 * now * _density(now, own))
+        t[left] = now * np.exp(step)
+        left = left[np.abs(step) > 1e-15]
+        if not len(left):
             break
-    return total
+    signed: Many = np.copysign(t, probability - 0.5)
+    return signed
 
 
-def _off_zero(value: float) -> float:
-    return value if abs(value) > TINY else TINY
+def _density(t: Many, freedom: Many) -> Many:
+    scale = log_gamma((freedom + 1) / 2) - log_gamma(freedom / 2) - 0.5 * np.log(freedom * math.pi)
+    density: Many = np.exp(scale - (freedom + 1) / 2 * np.log1p(t**2 / freedom))
+    return density

@@ -5,15 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Float
 
-from ordinate.statistics.interval import finite
-from ordinate.statistics.student import quantile, tails
-
-Values = Sequence[float] | Num[np.ndarray, "..."]
+from ordinate.statistics.sides import Sides, Values
+from ordinate.statistics.student import many_tails, quantiles
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
     """Between two means, with its interval; one value alone on a side leaves no interval."""
 
@@ -29,44 +27,51 @@ def welch(one: Values, two: Values) -> float:
 
 def welches(many: Sequence[tuple[Values, Values]]) -> list[float]:
     """The test for each of many."""
-    return [_p(*_facts(one, two)) for one, two in many]
-
-
-def _p(gap: float, error: float, freedom: float) -> float:
-    if freedom == 0:
-        return 1.0
-    if error == 0:  # without any spread the test has a limit: the same mean, or certainly not
-        return 1.0 if gap == 0 else 0.0
-    return tails(gap / error, freedom)
+    return Welch(Sides(many, "Welch's test")).p()
 
 
 def difference(one: Values, two: Values, level: float, bounds: tuple[float, float] | None = None) -> Difference:
     """One mean minus the other with Welch's interval, cut where no difference can lie."""
-    gap, error, freedom = _facts(one, two)
-    if freedom == 0:
-        return Difference(gap)
-    half = quantile((1 + level) / 2, freedom) * error if error else 0.0
-    low, high = gap - half, gap + half
-    return Difference(gap, *(float(np.clip(end, *bounds)) if bounds else end for end in (low, high)))
+    (found,) = Welch(Sides([(one, two)], "Welch's test")).differences(level)
+    return found if bounds is None else cut(found, bounds)
 
 
-def _facts(one: Values, two: Values) -> tuple[float, float, float]:
-    """The difference of means, its standard error and Welch's degrees of freedom; 0 of them where a side has none."""
-    a, b = finite(one, "Welch's test"), finite(two, "Welch's test")
-    gap = _mean(a) - _mean(b)
-    if min(len(a), len(b)) < 2:
-        return gap, 0.0, 0.0
-    parts = [_variance(values) / len(values) for values in (a, b)]
-    total = sum(parts)
-    if total == 0:
-        return gap, 0.0, math.inf
-    below = sum((part / total) ** 2 / (len(values) - 1) for part, values in zip(parts, (a, b), strict=True))
-    return gap, math.sqrt(total), 1 / below
+def cut(gap: Difference, bounds: tuple[float, float]) -> Difference:
+    """The same within bounds."""
+    if gap.low is None or gap.high is None:
+        return gap
+    least, most = bounds
+    return Difference(gap.mean, min(max(gap.low, least), most), min(max(gap.high, least), most))
 
 
-def _mean(values: Float[np.ndarray, " n"]) -> float:
-    return float(values[0]) if values[0] == values[-1] else float(values.mean())  # equal ones give no rounding
+class Welch:
+    """Differences of means, their standard errors and degrees of freedom; 0 of them where a side has one value."""
 
+    def __init__(self, sides: Sides) -> None:
+        one, two = sides.one, sides.two
+        self.gap: Float[np.ndarray, " pairs"] = sides.mean[one] - sides.mean[two]
+        single = np.minimum(sides.n[one], sides.n[two]) < 2
+        below = np.maximum(sides.n - 1, 1)
+        parts = sides.squares / below / sides.n
+        total = parts[one] + parts[two]
+        with np.errstate(divide="ignore", invalid="ignore"):  # no spread on either side: 0 / 0
+            share = (parts[one] / total) ** 2 / below[one] + (parts[two] / total) ** 2 / below[two]
+        self.error = np.where(single, 0.0, np.sqrt(total))
+        self.freedom = np.where(single, 0.0, np.where(total == 0, math.inf, 1 / share))
 
-def _variance(values: Float[np.ndarray, " n"]) -> float:
-    return 0.0 if values[0] == values[-1] else float(values.var(ddof=1))
+    def p(self) -> list[float]:
+        """Of each pair. Without any spread the test has a limit: the same mean, or certainly not."""
+        found = np.where((self.freedom == 0) | (self.gap == 0), 1.0, 0.0)
+        open_ = np.flatnonzero((self.freedom > 0) & (self.error > 0))
+        found[open_] = many_tails(self.gap[open_] / self.error[open_], self.freedom[open_])
+        return list(found.tolist())
+
+    def differences(self, level: float) -> list[Difference]:
+        """With their intervals."""
+        half = np.zeros(len(self.gap))
+        open_ = np.flatnonzero((self.freedom > 0) & (self.error > 0))
+        half[open_] = quantiles((1 + level) / 2, self.freedom[open_]) * self.error[open_]
+        low, high = (self.gap - half).tolist(), (self.gap + half).tolist()
+        several = (self.freedom > 0).tolist()
+        columns = zip(self.gap.tolist(), several, low, high, strict=True)
+        return [Difference(gap, least, most) if yes else Difference(gap) for gap, yes, least, most in columns]

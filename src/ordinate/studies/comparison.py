@@ -98,10 +98,12 @@ class Comparison:
 
 def from_results(analysis: Analysis, path: Path) -> Comparison:
     """What a file of results tells: no curves, sweeps, costs or settings."""
-    digest = hashlib.sha256(repr(analysis.records()).encode("utf-8", "backslashreplace")).hexdigest()[:12]
+    digest = hashlib.sha256()
+    for record in analysis.each_record():
+        digest.update(repr(record).encode("utf-8", "backslashreplace"))
     trained = {task.task: _lengths(task) for task in analysis.tasks if task.trained is not None}
     return Comparison(
-        id=digest, command=shlex.join(["ordinate", "analyze", str(path)]),
+        id=digest.hexdigest()[:12], command=shlex.join(["ordinate", "analyze", str(path)]),
         metrics={task.task: "loss" if task.direction == "lower" else "score" for task in analysis.tasks},
         trained=trained, analysis=analysis, sweeps=(), curves=(), profiles=(), settings={}, runs=(), machine={},
         failures={},

@@ -113,7 +113,8 @@ def _ahead(job: Job) -> None:
         missing = found.missing
         for line in found.lines[1:]:
             st.caption(plain(line[:1].upper() + line[1:]))
-    idle = running or not missing
+    begun = (job.folder / "study.json").exists()  # then it goes on from where its progress is shown
+    idle = running or begun or not missing
     if st.button("Start", type="primary", icon=":material/play_arrow:", disabled=idle, key="start"):
         jobs.start(job)
         st.rerun()

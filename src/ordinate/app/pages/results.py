@@ -1,10 +1,10 @@
 """Your results: what the statistics say of results that were made elsewhere."""
 
 import hashlib
-from collections import defaultdict
 from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -13,12 +13,13 @@ from ordinate.app.pictures import plain
 from ordinate.core.errors import InputError
 from ordinate.report.chart import short
 from ordinate.statistics.analyse import analyse, few_seeds
-from ordinate.statistics.observation import Observation
+from ordinate.statistics.observation import Observations
 from ordinate.statistics.pairs import pairs_of
-from ordinate.statistics.results_file import MOST_SEQUENCES, parse_results
+from ordinate.statistics.results_fields import MOST_SEQUENCES
+from ordinate.statistics.results_file import parse_results
 from ordinate.studies.comparison import Comparison, from_results
 
-MOST_ROWS = 100_000
+MOST_ROWS = 2_000_000
 MOST_PAIRS = 2_000  # of encodings, over all tasks
 TRIED = ("try", "example")  # in the address
 EXAMPLE_NAME = "example-results.csv"
@@ -98,8 +99,6 @@ def _compared(name: str, content: bytes) -> Comparison:
     return from_results(analysis, Path(name))
 
 
-def _pairs(observations: list[Observation]) -> int:
-    encodings: dict[str, set[str]] = defaultdict(set)
-    for item in observations:
-        encodings[item.task].add(item.encoding)
-    return pairs_of([len(names) for names in encodings.values()])
+def _pairs(observations: Observations) -> int:
+    own = np.unique(observations.task.astype(np.int64) * len(observations.encodings) + observations.encoding)
+    return pairs_of(np.bincount(own // len(observations.encodings)).tolist())

@@ -1,0 +1,76 @@
+"""Every run of a comparison: whether it learnt its task, and how far what it learnt holds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Int
+
+from ordinate.statistics.grid import ID, OOD, SHIFT, Grid, starts
+from ordinate.statistics.observation import UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One encoding with one seed on one task."""
+
+    place: int  # of its encoding, among those of the task
+    seed: int
+    learnt: bool | None  # none: nobody knows
+    furthest: int  # the length up to which every tested one is at the bar
+    untested: bool  # what ends it is that it has no row there, and no score
+    diverged: bool  # on some range
+    fine: bool  # it has a score in distribution
+
+
+def runs_of(grid: Grid) -> Iterator[list[Run]]:
+    """Of each task, by encoding and seed."""
+    known = [None if learnt == UNKNOWN else bool(learnt) for learnt in grid.learnt[grid.runs].tolist()]
+    diverged, fine = np.zeros((2, len(grid.runs)), dtype=bool)
+    diverged[grid.run[grid.diverged]] = True
+    fine[grid.run[(grid.split == ID) & ~np.isnan(grid.score)]] = True
+    columns = (grid.place[grid.runs], grid.seed[grid.runs], diverged, fine)
+    place, seed, lost, found = (column.tolist() for column in columns)
+    ends = _ends(grid)
+    edges = np.searchsorted(grid.task[grid.runs], np.arange(len(grid.tasks) + 1)).tolist()
+    for begin, end in pairwise(edges):
+        yield [Run(place[run], seed[run], known[run], *ends[run], lost[run], found[run]) for run in range(begin, end)]
+
+
+def _ends(grid: Grid) -> list[tuple[int, bool]]:
+    """Of every run: how far it holds, and whether it ends for want of a row.
+
+    A longer length that others have a row for, and this run has not, ends it: nobody knows what is there.
+    """
+    ends = [(0, False)] * len(grid.runs)
+    along = np.flatnonzero(grid.split != SHIFT)
+    order = along[np.lexsort((grid.split[along], grid.length[along], grid.run[along]))]
+    number, longer = _longer_lengths(grid)
+    holds = (grid.score >= grid.bar)[order].tolist()
+    length, which = grid.length[order].tolist(), number[grid.range[order]].tolist()
+    first = starts(grid.run[order])
+    run, task = grid.run[order[first]].tolist(), grid.task[order[first]].tolist()
+    for index, (begin, end) in enumerate(pairwise([*first.tolist(), len(order)])):
+        furthest, passed = 0, 0
+        for row in range(begin, end):
+            if which[row] != UNKNOWN and which[row] != passed:  # there is a longer length between
+                untested = True
+                break
+            if not holds[row]:
+                untested = False
+                break
+            furthest, passed = length[row], passed + (which[row] != UNKNOWN)
+        else:
+            untested = passed < longer[task[index]] or not longer[task[index]]
+        ends[run[index]] = furthest, untested
+    return ends
+
+
+def _longer_lengths(grid: Grid) -> tuple[Int[np.ndarray, " ranges"], list[int]]:
+    """Of each range that is longer, which of its task's it is, else UNKNOWN; of each task, how many it has."""
+    task, longer = grid.task[grid.ranges], grid.split[grid.ranges] == OOD
+    counts = np.bincount(task[longer], minlength=len(grid.tasks))
+    before = np.cumsum(longer) - longer
+    number = before - (np.cumsum(counts) - counts)[task]
+    return np.where(longer, number, UNKNOWN), counts.tolist()
