@@ -141,7 +141,7 @@ def test_another_configuration_gets_another_folder_and_says_what_differs(corpus:
     other = _course(corpus, tmp_path, lr=0.01)
     home = branch_home(tmp_path, other.config, planned[0])
     assert home.folder.name == f"{first.name}_v2"
-    assert home.difference == ("trunk.lr: 0.003 there, 0.01 here",)
+    assert home.difference == ("trunk.lr: 0.006 there, 0.01 here",)
     (second,) = other.run(planned)
     assert second == home.folder and first.exists()
     assert branch_home(tmp_path, other.config, planned[0]).folder == second  # found again

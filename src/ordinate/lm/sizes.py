@@ -24,8 +24,8 @@ class Recipe:
 
 # The last four as their document has them, at 20 and 40 tokens per parameter. The first two are for a processor alone.
 RECIPES = {
-    "nano": Recipe(16, 3e-3, 100, (5_000_000, 10_000_000)),
-    "micro": Recipe(16, 2e-3, 100, (10_000_000, 20_000_000)),
+    "nano": Recipe(16, 6e-3, 100, (5_000_000, 10_000_000)),
+    "micro": Recipe(16, 4e-3, 100, (10_000_000, 20_000_000)),
     "tiny": Recipe(64, 6e-4, 2_000, (1_200_000_000, 2_400_000_000)),
     "small": Recipe(32, 3e-4, 2_000, (3_300_000_000, 6_600_000_000)),
     "medium": Recipe(16, 2e-4, 2_000, (9_400_000_000, 18_800_000_000)),
