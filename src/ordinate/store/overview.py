@@ -23,9 +23,7 @@ def overview(store: Store, known: RowCache) -> tuple[list[Row], dict[str, str]]:
         try:
             rows.append(known.row(run, describe))
         except InputError as error:
-            damaged[run.id] = str(error)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError) as error:
-            damaged[run.id] = f"{run.folder} is damaged: {error!r}"  # one such run must not hide the others
+            damaged[run.id] = str(error)  # one such run must not hide the others
     return rows, damaged
 
 

@@ -1,6 +1,5 @@
 """The studies of a store: what was asked for, so that it can be reported and gone on with."""
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,8 @@ from ordinate.core.rules import RULES
 from ordinate.store import Store
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import SCHEMA, readable
+from ordinate.store.store import by_age
 from ordinate.studies.plan import Study
-
-_ID = re.compile(r"[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,4 @@ def _read(folder: Path) -> Kept:
 
 def names(store: Store) -> list[str]:
     """The ids of all studies, the one asked for last at the end."""
-    folder = store.folder / "studies"
-    if not folder.is_dir():
-        return []
-    found = [f for f in folder.iterdir() if _ID.fullmatch(f.name) and (f / "study.json").exists()]
-    return [f.name for f in sorted(found, key=lambda f: (f / "study.json").stat().st_mtime)]
+    return [folder.name for folder in by_age(store.folder / "studies", "study.json")]
