@@ -15,7 +15,8 @@ IDS = ("0123456789ab", "01ffffffffff", "aaaaaaaaaaaa")
 def test_runs_are_found_by_how_their_id_starts(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     for number, name in enumerate(IDS):
-        store.run(name).begin({}, {})
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
         os.utime(tmp_path / name / "config.json", (number, number))
     (tmp_path / "baselines").mkdir()
     (tmp_path / "ffffffffffff").mkdir()  # claimed, and killed before it had a configuration
@@ -97,5 +98,5 @@ def test_what_is_damaged_is_named_or_made_again(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="shorter than its checkpoint says"):
         run.journal.cut(10_000)
     run.journal.path.write_text("nonsense\n")
-    with pytest.raises(InputError, match="a line is not JSON"):
+    with pytest.raises(InputError, match="line 1 is not JSON"):
         list(run.journal.read())

@@ -1,4 +1,4 @@
-"""Who is at work in a folder: a file that names one process, and whose date is its heartbeat for all who cannot see it."""
+"""Who is at work in a folder: a file that names one process. Its date is the heartbeat, for all who cannot see that."""
 
 import fcntl
 import os
@@ -104,6 +104,15 @@ class Claim:
                 self.path.unlink(missing_ok=True)
         self.token = ""
 
+    def move_folder(self, place: Path) -> bool:
+        """Move the folder that is claimed as a whole to a new place, unless somebody is at work in it."""
+        with self.locked() as lock:
+            if self.awaited(lock):
+                return False
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(self.path.parent, place)
+            return True
+
     def _living(self, now: float) -> Holder | None:
         """By its process where that can be seen from here, by its heartbeat where it cannot."""
         holder, beat = self._read()
@@ -114,9 +123,7 @@ class Claim:
     def _read(self) -> tuple[Holder | None, float]:
         """Who stands there, if anybody can be read, and when the heart beat last."""
         try:
-            with open(
-                self.path, "rb"
-            ) as file:  # opened: of what is not, a shared disk may tell the date of a minute ago
+            with open(self.path, "rb") as file:  # of what is not opened, a shared disk may tell a date of a minute ago
                 return Holder.read(parse_json(file.read())), os.fstat(file.fileno()).st_mtime
         except (OSError, ValueError):
             return None, 0.0

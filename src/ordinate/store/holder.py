@@ -8,7 +8,7 @@ import os
 import socket
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from uuid import uuid4
 
 
@@ -56,7 +56,7 @@ class Holder:
     namespace: str = field(default_factory=namespace)
 
     @classmethod
-    def read(cls, content: Any) -> Self | None:
+    def read(cls, content: Any) -> "Holder | None":
         """From what was read; none if it names nobody."""
         kinds = {part.name: part.type for part in fields(cls)}
         if not isinstance(content, dict) or content.keys() != kinds.keys():

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from ordinate.core.errors import InputError
+from ordinate.core.errors import InputError, OtherVersionError
 from ordinate.store.claim import Claim, LostClaimError
 from ordinate.store.contents import check_config, check_record, check_result
 from ordinate.store.files import Journal, Record, no_link, read_json, write_atomic, write_json
@@ -26,7 +26,9 @@ def readable(content: Any, where: Path) -> dict[str, Any]:
     if not isinstance(found, int):
         raise InputError(f"{where} is damaged (it names no schema): move it away")
     if found > SCHEMA:
-        raise InputError(f"{where} was written by a newer ordinate (schema {found}, this one reads {SCHEMA}): update")
+        raise OtherVersionError(
+            f"{where} was written by a newer ordinate (schema {found}, this one reads {SCHEMA}): update"
+        )
     return dict(content)
 
 
@@ -149,32 +151,28 @@ class Run:
             return self.claim.awaited(lock) is not None
 
     def tidy(self) -> None:
-        """Clear away what somebody left who was killed when the result was written already."""
-        if self.done and any(_left_behind(name) for name in os.listdir(self.folder)):
+        """Clear away what somebody left who was killed."""
+        if self.leftovers():
             with self.claim.locked() as lock:
                 if not self.claim.awaited(lock):
-                    self._clear(_left_behind)
+                    for path in self.leftovers():
+                        path.unlink(missing_ok=True)
 
-    def set_aside(self, folder: Path) -> bool:
-        """Move it as a whole to a new place, unless somebody is at work on it."""
-        with self.claim.locked() as lock:
-            if self.claim.awaited(lock):
-                return False
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            os.rename(self.folder, folder)
-            return True
+    def leftovers(self) -> list[Path]:
+        """What is of no use once its writer is dead: half-written files; beside a result also what was to go on with."""
+        unused = AT_WORK if self.done else ("claim",)
+        names = sorted(os.listdir(self.folder)) if self.folder.exists() else ()
+        return [self.folder / name for name in names if name in unused or _temporary(name)]
 
     def _take(self) -> bool:
         with self.claim.locked() as lock:
             # Listed anew: of a name that was missing a moment ago, a shared disk may say for a while that it is still.
             if "result.json" in os.listdir(self.folder) or not self.claim.take(lock):
                 return False
-            self._clear(lambda name: name == "error.txt" or _temporary(name))
+            for path in [self.folder / "error.txt", *self.leftovers()]:
+                if path != self.claim.path:
+                    path.unlink(missing_ok=True)
             return True
-
-    def _clear(self, unwanted: Callable[[str], bool]) -> None:
-        for name in filter(unwanted, os.listdir(self.folder)):
-            (self.folder / name).unlink(missing_ok=True)
 
     def _checked(
         self, name: str, read: Callable[[Path], Any], check: Callable[[dict[str, Any]], None]
@@ -192,7 +190,3 @@ class Run:
 def _temporary(name: str) -> bool:
     """Whether somebody died who was about to replace a file."""
     return name.startswith(".") and name.endswith(".tmp")
-
-
-def _left_behind(name: str) -> bool:
-    return name in AT_WORK or _temporary(name)

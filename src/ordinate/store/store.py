@@ -40,7 +40,7 @@ class Store:
 
     def run(self, run_id: str) -> Run:
         """The folder of a run, whether or not it exists yet."""
-        if not _ID.fullmatch(run_id):
+        if not is_id(run_id):
             raise InputError(f"a run id is twelve hexadecimal digits, got {run_id!r}")
         return Run(self.folder / run_id)
 
@@ -69,13 +69,18 @@ class Store:
         return content
 
 
+def is_id(name: str) -> bool:
+    """Whether this can name a run or a study."""
+    return _ID.fullmatch(name) is not None
+
+
 def by_age(folder: Path, document: str) -> list[Path]:
     """The folders with an id for a name and such a document in them, oldest first. Links are not followed."""
     if not folder.is_dir():
         return []
     ages: dict[Path, float] = {}
     for inner in folder.iterdir():
-        if _ID.fullmatch(inner.name) and not inner.is_symlink():
+        if is_id(inner.name) and not inner.is_symlink():
             with suppress(FileNotFoundError, NotADirectoryError):
                 ages[inner] = _age(inner / document)
     return sorted(ages, key=lambda inner: ages[inner])

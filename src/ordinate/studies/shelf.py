@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ordinate.core.errors import InputError, nearest
+from ordinate.core.errors import InputError, OtherVersionError, nearest
 from ordinate.core.rules import RULES
 from ordinate.store import Store
 from ordinate.store.files import read_json, write_json
@@ -66,7 +66,7 @@ def _read(folder: Path) -> Kept:
     if rules != RULES:
         page = folder / "report.html"
         report = f"its report is {page}; " if page.exists() else ""
-        raise InputError(
+        raise OtherVersionError(
             f"study {folder.name} was made by rules {rules}, this program has {RULES}, and they are not mixed: "
             f"{report}compare again with  {content.get('command')}"
         )

@@ -83,6 +83,11 @@ class State:
             )
         return result
 
+    @property
+    def asked(self) -> set[str]:
+        """The runs that it has looked for so far."""
+        return {config.id for config in self._configs.values()}
+
     def sets(self, config: RunConfig) -> dict[tuple[str, int], str]:
         """The hashes of the problems that all runs of a task are scored on, by split and length."""
         if config.task not in self._hashes:
