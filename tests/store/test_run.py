@@ -246,11 +246,11 @@ def test_what_is_left_beside_a_result_is_cleared_away(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == [".lock", "model.safetensors", "result.json"]
 
 
-def test_nobodys_run_is_set_aside(tmp_path: Path) -> None:
+def test_a_folder_is_moved_when_nobody_is_at_work_in_it(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     with run.claimed():
-        assert not run.set_aside(tmp_path / "damaged" / "run-1") and run.folder.exists()
-    assert run.set_aside(tmp_path / "damaged" / "run-1") and not run.folder.exists()
+        assert not run.claim.move_folder(tmp_path / "damaged" / "run-1") and run.folder.exists()
+    assert run.claim.move_folder(tmp_path / "damaged" / "run-1") and not run.folder.exists()
     assert (tmp_path / "damaged" / "run-1").is_dir() and taken(run)
 
 

@@ -1,6 +1,7 @@
 """Whether the runs of a store are what was written; what is damaged can be set aside, and is never deleted."""
 
 import os
+import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from ordinate.core.config import digest
 from ordinate.core.errors import InputError, OtherVersionError
 from ordinate.core.rules import RULES
-from ordinate.store.claim import Claim
+from ordinate.store.claim import SILENCE, Claim
 from ordinate.store.files import read_json
 from ordinate.store.pack import BLOCK
 from ordinate.store.run import Run
@@ -34,6 +35,9 @@ def faults(store: Store) -> Iterator[Fault]:
         run = Run(folder)
         if run.claim.holder is None:
             yield from _of_run(run)
+    for path in store.folder.glob("baselines/.*.tmp"):
+        if time.time() - path.stat().st_mtime > SILENCE:  # nobody takes that long to write one
+            yield Fault(path, f"{path} was left by a process that died", leftover=True)
     for path in sorted(store.folder.glob("baselines/*.json")):
         try:
             read_json(path)
@@ -54,10 +58,7 @@ def set_aside(store: Store, path: Path) -> Path | None:
 
 
 def _of_run(run: Run) -> Iterator[Fault]:
-    leftovers = run.leftovers()
-    if run.folder.is_symlink() or {path.name for path in run.folder.iterdir()} - {p.name for p in leftovers} - {
-        ".lock"
-    }:
+    if run.folder.is_symlink() or any(run.folder.glob("[!.]*.*")):  # or else it was claimed and never begun
         try:
             _look(run)
         except OtherVersionError:
@@ -68,7 +69,7 @@ def _of_run(run: Run) -> Iterator[Fault]:
         except OSError as error:
             yield Fault(run.folder, f"{error.filename or run.folder} cannot be read: {error.strerror}")
             return
-    for path in leftovers:
+    for path in run.leftovers():
         yield Fault(path, f"{path} was left by a process that died", leftover=True)
 
 

@@ -159,7 +159,7 @@ class Run:
                         path.unlink(missing_ok=True)
 
     def leftovers(self) -> list[Path]:
-        """What is of no use once its writer is dead: half-written files; beside a result also what was to go on with."""
+        """What is of no use once its writer is dead: half-written files; beside a result all that is to go on with."""
         unused = AT_WORK if self.done else ("claim",)
         names = sorted(os.listdir(self.folder)) if self.folder.exists() else ()
         return [self.folder / name for name in names if name in unused or _temporary(name)]

@@ -50,9 +50,8 @@ def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
             if ours := [path.name for path in damaged if path.name in runs_of(store, kept)]:
                 found[kept.command] = ours
     for path in damaged:
-        if not any(path.name in ids for ids in found.values()):
-            if command := _alone(store, path):
-                found[command] = [path.name]
+        if not any(path.name in ids for ids in found.values()) and (command := _alone(store, path)):
+            found[command] = [path.name]
     return found
 
 

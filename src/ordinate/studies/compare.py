@@ -113,6 +113,8 @@ def carry_out(study: Study, store: Store, executor: Executor, watch: EventWatch,
         if begin:
             begin(state, stage)
         state.failed |= executor.run(stage.missing, watch)
+    for config in stage.runs:
+        store.run(config.id).tidy()
     return state
 
 

@@ -47,13 +47,14 @@ def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
     """What was moved, and what to type to get it again."""
     from ordinate.store import Run
     from ordinate.store.check import set_aside
+    from ordinate.store.store import is_id
     from ordinate.studies.check import ways_back
 
     damaged = [fault.path for fault in found if not fault.leftover]
     again = ways_back(store, damaged)
     moved = {path: place for path in damaged if (place := set_aside(store, path))}
     for fault in found:
-        if fault.leftover and fault.path.parent.parent == store.folder:
+        if fault.leftover and is_id(fault.path.parent.name) and fault.path.parent.parent == store.folder:
             Run(fault.path.parent).tidy()
         elif fault.leftover:
             fault.path.unlink(missing_ok=True)
