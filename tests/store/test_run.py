@@ -256,12 +256,15 @@ def test_a_folder_is_moved_when_nobody_is_at_work_in_it(tmp_path: Path) -> None:
 
 def test_who_waited_for_a_run_that_was_set_aside_gets_a_new_one(tmp_path: Path) -> None:
     run, (ours, theirs) = Run(tmp_path / "run"), fork.Pipe()
-    with run.claim.locked():
+    run.folder.mkdir()
+    with open(run.folder / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         process = fork.Process(target=hold, args=(run, theirs), daemon=True)
         process.start()
         assert not ours.poll(0.2)
         os.rename(run.folder, tmp_path / "aside")
-    assert ours.recv() and (tmp_path / "run" / "claim").exists()
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert ours.recv() and (run.folder / "claim").exists()
     ours.send("let go")
     process.join()
     assert os.listdir(tmp_path / "aside") == [".lock"]

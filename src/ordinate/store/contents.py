@@ -1,10 +1,9 @@
 """What a run's files must hold: all that anybody reads of them is there and of its kind, or they are damaged."""
 
-import math
 from typing import Any
 
 Number = int | float
-LARGEST = 2**63  # of a whole number: one that is larger counts nothing
+LARGEST = 1e100  # of a number: nobody measures such a one, and its square is infinite
 
 # By name, a type, or the words of which it must be one.
 _CONFIG: dict[str, Any] = dict(task=str, model=dict, seed=int, lr=Number, steps=int, train_lengths=list)
@@ -65,9 +64,7 @@ def _fits(where: str, found: Any, kinds: dict[str, Any]) -> None:
 def _is(value: Any, kind: Any) -> bool:
     if not isinstance(value, kind) or isinstance(value, bool):
         return False
-    if isinstance(value, int):
-        return abs(value) < LARGEST
-    return not isinstance(value, float) or math.isfinite(value)
+    return not isinstance(value, int | float) or abs(value) < LARGEST  # which NaN is not
 
 
 def _short(value: Any) -> str:
