@@ -85,8 +85,9 @@ def test_a_good_place_is_made_and_left_empty(tmp_path: Path) -> None:
 def test_what_is_damaged_is_named_or_made_again(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     (tmp_path / "baselines").mkdir()
-    (tmp_path / "baselines" / "key.json").write_text("{")
-    assert store.remember("baselines", "key", lambda: {"floor": 1}) == {"floor": 1}
+    for damage in ("{", "[]", "[1]"):
+        (tmp_path / "baselines" / "key.json").write_text(damage)
+        assert store.remember("baselines", "key", lambda: {"floor": 1}) == {"floor": 1}
     run = store.run("0" * 12)
     run.folder.mkdir()
     (run.folder / "result.json").write_bytes(b"")

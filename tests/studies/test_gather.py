@@ -248,6 +248,7 @@ def test_a_result_that_lacks_something_is_named_and_left_out(key: str, whole: Wh
         (["evaluation", 0, "sequences"], "0.5"), (["evaluation", 0, "seen"], "0.5"), (["records", 0, "value"], "x"),
         (["evaluation"], []), (["evaluation", 0, "split"], "other"), (["evaluation", 2, "length"], 10**400),
         (["evaluation", 0, "score"], 1e999), (["status"], "lost"), (["run"], "0" * 12),
+        (["evaluation", 1, "sequences"], 0), (["evaluation", 1, "sequences"], 10**12),
     ],
 )  # fmt: skip
 def test_a_result_with_something_of_another_kind_is_named_and_left_out(

@@ -58,18 +58,16 @@ def set_aside(store: Store, path: Path) -> Path | None:
 
 
 def _of_run(run: Run) -> Iterator[Fault]:
-    if run.folder.is_symlink() or any(run.folder.glob("[!.]*.*")):  # or else it was claimed and never begun
-        try:
+    try:
+        if run.folder.is_symlink() or any(run.folder.glob("[!.]*.*")):  # or else it was claimed and never begun
             _look(run)
-        except OtherVersionError:
-            pass
-        except InputError as error:
-            yield Fault(run.folder, str(error))
-            return
-        except OSError as error:
-            yield Fault(run.folder, f"{error.filename or run.folder} cannot be read: {error.strerror}")
-            return
-    for path in run.leftovers():
+        leftovers = run.leftovers()
+    except OtherVersionError:
+        return
+    except (InputError, OSError) as error:
+        yield Fault(run.folder, str(error))
+        return
+    for path in leftovers:
         yield Fault(path, f"{path} was left by a process that died", leftover=True)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 Number = int | float
 LARGEST = 1e100  # of a number: nobody measures such a one, and its square is infinite
+MOST_SEQUENCES = 10**7  # scored at one length
 
 # By name, a type, or the words of which it must be one.
 _CONFIG: dict[str, Any] = dict(task=str, model=dict, seed=int, lr=Number, steps=int, train_lengths=list)
@@ -36,6 +37,8 @@ def check_result(result: Any) -> None:
     for row in result["evaluation"]:
         _fits("evaluation", row, _ROW)
         _fits("groups", row["groups"], dict.fromkeys(row["groups"], Number | None))
+        if not 1 <= row["sequences"] <= MOST_SEQUENCES:
+            raise ValueError(f"sequences in evaluation is {_short(row['sequences'])}")
     lacking = {"valid", "id"} - {row["split"] for row in result["evaluation"]}
     if lacking:
         raise ValueError(f"evaluation has no row of {min(lacking)}")

@@ -22,7 +22,7 @@ def overview(store: Store, known: RowCache) -> tuple[list[Row], dict[str, str]]:
     for run in store.runs():
         try:
             rows.append(known.row(run, describe))
-        except InputError as error:
+        except (InputError, OSError) as error:
             damaged[run.id] = str(error)  # one such run must not hide the others
     return rows, damaged
 

@@ -89,8 +89,10 @@ def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Pa
 
 
 def _files(folder: Path) -> Iterator[Path]:
+    """Those that belong to the store itself: what a link leads to does not."""
     for path in folder.rglob("*"):
-        if path.is_file() and not path.name.startswith(".") and path.name not in AT_WORK:
+        wanted = not path.name.startswith(".") and path.name not in (*AT_WORK, "driver")
+        if wanted and path.is_file() and not path.is_symlink() and not folder.is_symlink():
             yield path
 
 

@@ -105,11 +105,14 @@ class Run:
                 raise InputError(
                     f"{self.folder} holds a run with another configuration: use another store, or move it away"
                 )
-            try:  # the first machine stays on record; the log tells where the run went on
+            try:
                 _ = self.environment
-                self.log(f"going on: {json.dumps(env)}")
+            except OtherVersionError:
+                raise
             except InputError:
                 write_json(self.folder / "env.json", {"schema": SCHEMA, **env})
+            else:  # the first machine stays on record; the log tells where the run went on
+                self.log(f"going on: {json.dumps(env)}")
 
     def write(self, name: str, data: bytes) -> None:
         """Replace one of the files as a whole."""

@@ -62,7 +62,9 @@ class Store:
         path = self.folder / kind / f"{key}.json"
         if path.exists():
             with suppress(InputError):  # a damaged one is computed again
-                return dict(read_json(path))
+                kept = read_json(path)
+                if isinstance(kept, dict):
+                    return kept
         content = compute()
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, content)

@@ -47,7 +47,7 @@ def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
     for name in shelf.names(store):
         with suppress(InputError):
             kept = shelf.find(store, name)
-            if ours := [path.name for path in damaged if path.name in runs_of(store, kept)]:
+            if ours := sorted(runs_of(store, kept) & {path.name for path in damaged}):
                 found[kept.command] = ours
     for path in damaged:
         if not any(path.name in ids for ids in found.values()) and (command := _alone(store, path)):

@@ -31,7 +31,12 @@ def keep(store: Store, study: Study, command: str) -> Kept:
     """Write down what is asked for, before the first run."""
     folder = folder_of(store, study)
     if (folder / "study.json").exists():
-        readable(read_json(folder / "study.json"), folder / "study.json")
+        try:
+            readable(read_json(folder / "study.json"), folder / "study.json")
+        except OtherVersionError:
+            raise
+        except InputError:
+            pass  # damaged: what was asked for is known
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "study.json", {"schema": SCHEMA, "command": command, **study.as_dict()})
     return Kept(study, folder, command)

@@ -67,11 +67,11 @@ class State:
         """What a run came to, read once. One that cannot be used counts as failed, and takes no other with it."""
         if config.id not in self._results and config.id not in self.damaged:
             run = self.store.run(config.id)
-            if not run.done:
-                return None
             try:
+                if not run.done:
+                    return None
                 self._results[config.id] = self._usable(config, run.result)
-            except InputError as error:
+            except (InputError, OSError) as error:
                 self.damaged[config.id] = self.failed[config.id] = str(error)
         return self._results.get(config.id)
 
