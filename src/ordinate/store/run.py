@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -93,8 +94,10 @@ class Run:
             text = (self.folder / "error.txt").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
-        last = text.strip().rpartition("\n")[2].removeprefix("ordinate.core.errors.InputError: ")
-        return "".join(letter if letter.isprintable() else "�" for letter in last)
+        last = re.sub(
+            r"^ordinate\.[\w.]+: ", "", text.strip().rpartition("\n")[2]
+        )  # a sentence for users needs no class
+        return "".join(letter if letter.isprintable() else "\ufffd" for letter in last)
 
     def begin(self, config: dict[str, Any], env: dict[str, Any]) -> None:
         """Say what is run and where."""
