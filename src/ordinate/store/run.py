@@ -24,7 +24,7 @@ RunState = Literal["done", "running", "failed", "interrupted"]
 def readable(content: Any, where: Path) -> dict[str, Any]:
     """What was read, unless a newer program wrote it: its fields may mean something else."""
     found = content.get("schema") if isinstance(content, dict) else None
-    if not isinstance(found, int):
+    if type(found) is not int or not 0 < found < 1000:
         raise InputError(f"{where} is damaged (it names no schema): move it away")
     if found > SCHEMA:
         raise OtherVersionError(
