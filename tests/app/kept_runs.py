@@ -56,7 +56,8 @@ def _result(config: dict[str, Any], run_id: str, state: str, score: float) -> di
         {
             "split": split, "length": length, "sequences": 40, "hash": "x", "score": value if told else None,
             "loss": 0.1 if told else None, "accuracy": value if told else None, "exact": None, "loss_error": None,
-            "chance": 0.25, "floor": 0.3, "groups": {}, "seen": 0.0,
+            "chance": 0.25, "majority": 0.25, "position_only": 0.25, "bag_of_tokens": 0.3, "floor": 0.3, "groups": {},
+            "seen": 0.0,
         }
         for split, length, value in (("valid", 8, score), ("id", 8, score), ("ood", 12, 0.7), ("ood", 16, 0.5))
     ]  # fmt: skip

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -13,9 +14,11 @@ from ordinate.app import jobs
 from ordinate.app.run_data import tail
 from ordinate.app.watch import Reader, Watched
 from ordinate.store import Store
+from ordinate.store.files import write_json
+from ordinate.store.holder import Holder
 from ordinate.studies import shelf
 from ordinate.studies.compare import prepare
-from ordinate.studies.driver import driver, record, stop
+from ordinate.studies.driver import driver, driving, record, stop
 
 from .conftest import TASK, TINY, draw
 
@@ -139,10 +142,30 @@ def test_a_driver_that_died_or_was_somebody_else_is_none(filled: Store) -> None:
     folder = shelf.find(filled).folder
     assert driver(folder) is None and not stop(folder)
     record(folder, os.getpid())
-    assert driver(folder) == os.getpid()
-    (folder / "driver").write_text('{"host": "elsewhere", "pid": 1, "started": "1"}')
+    found = driver(folder)
+    assert found is not None and found.pid == os.getpid() and found.near
+    write_json(folder / "driver", asdict(replace(found, started="1")))
     assert driver(folder) is None
     (folder / "driver").write_text("not JSON")
+    assert driver(folder) is None
+
+
+def test_one_that_runs_on_another_machine_is_followed_and_cannot_be_stopped_here(filled: Store) -> None:
+    folder = shelf.find(filled).folder
+    write_json(folder / "driver", asdict(Holder(os.getpid(), "theirs", "1", "elsewhere", "other", "other")))
+    at = draw("comparisons")
+    assert not at.exception and any("On elsewhere: stop it there." in text.value for text in at.caption)
+    assert not any(button.key.endswith("-stop") for button in at.button) and not stop(folder)
+    with driving(folder):  # a second one changes nothing
+        assert driver(folder).host == "elsewhere"
+    assert driver(folder) is not None
+
+
+def test_a_process_that_was_started_for_it_takes_over(filled: Store) -> None:
+    folder = shelf.find(filled).folder
+    record(folder, os.getpid())
+    with driving(folder):
+        assert driver(folder).token
     assert driver(folder) is None
 
 
@@ -165,7 +188,7 @@ def test_what_it_starts_is_the_command(own: Store, monkeypatch: pytest.MonkeyPat
     assert words[:4] == [sys.executable, "-m", "ordinate", "compare"]
     assert words[-1] == "--yes" and TASK in words
     assert shelf.find(own).study == job.study
-    assert driver(job.folder) == os.getpid()
+    assert driver(job.folder) is not None
     assert tail(job.folder / "log.txt") == ""
 
 

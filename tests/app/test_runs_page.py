@@ -2,7 +2,7 @@
 
 import json
 import os
-import socket
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from ordinate.app import stores
 from ordinate.app.pictures import plain
 from ordinate.store import Store, open_store
 from ordinate.store.files import Journal, write_json
-from ordinate.store.run import started
+from ordinate.store.holder import Holder, started
 
 from .conftest import draw
 from .kept_runs import run
@@ -167,8 +167,7 @@ def test_names_with_markup_are_shown_as_text(own: Store) -> None:
 def test_a_run_under_way_grows(own: Store) -> None:
     run_id = run(own.folder, "interrupted", steps=40)
     process = os.getpid()
-    claim = {"token": "t", "host": socket.gethostname(), "pid": process, "started": started(process)}
-    write_json(own.folder / run_id / "claim", claim)
+    write_json(own.folder / run_id / "claim", asdict(Holder(process, "token", started(process))))
     page = opened(run=run_id)
     assert table(page)[0]["state"] == "running" and "1 running" in words(page)
     assert len(charts(page)[0]["data"][0]["x"]) == 20

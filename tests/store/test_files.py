@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ordinate import InputError
 from ordinate.store import Run
 from ordinate.store.files import Journal, read_json, write_atomic, write_json
 
@@ -53,22 +54,22 @@ def test_a_journal_that_was_never_written_is_empty(tmp_path: Path) -> None:
 
 def test_a_reader_sees_nothing_or_all(tmp_path: Path) -> None:
     """A writer replaces the result again and again; whoever looks sees one of its versions, as a whole."""
-    run, versions = Run(tmp_path), 60
+    path, versions = tmp_path / "result.json", 60
 
     def write() -> None:
         for version in range(versions):
-            run.finish({"rows": [version] * 20_000})
+            write_json(path, [version] * 20_000)
 
     process = multiprocessing.get_context("fork").Process(target=write, daemon=True)
     process.start()
     seen: list[int] = []
     while process.is_alive() or not seen:
-        if run.done:
-            rows = run.result["rows"]
+        if path.exists():
+            rows = read_json(path)
             assert len(rows) == 20_000 and len(set(rows)) == 1
             seen.append(rows[0])
     assert process.exitcode == 0
-    assert seen == sorted(seen) and run.result["rows"][0] == versions - 1
+    assert seen == sorted(seen) and read_json(path)[0] == versions - 1
     assert os.listdir(tmp_path) == ["result.json"]
 
 
@@ -82,6 +83,25 @@ def test_a_failed_write_leaves_the_old_file_alone(tmp_path: Path, monkeypatch: p
     with pytest.raises(OSError, match="No space left"):
         write_atomic(path, b"new")
     assert read_json(path) == "old" and os.listdir(tmp_path) == ["result.json"]
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"NaN", b'{"a": -Infinity}', b"[" * 100_000, b"\xff", b"9" * 5000])
+def test_what_is_not_json_is_not_read(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_bytes(text)
+    with pytest.raises(InputError, match=r"result.json is damaged \(not JSON\): move it away"):
+        read_json(tmp_path / "result.json")
+    (tmp_path / "metrics.jsonl").write_bytes(b"{}\n" + text + b"\n")
+    with pytest.raises(InputError, match=r"damaged \(line 2 is not JSON\): move the run's folder away"):
+        list(Journal(tmp_path / "metrics.jsonl").read())
+
+
+def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    for name in ("none", "folder"):
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        with pytest.raises(InputError, match=f"{name} cannot be read: "):
+            read_json(tmp_path / name)
+    with pytest.raises(InputError, match="folder cannot be read: Is a directory"):
+        list(Journal(tmp_path / "folder").read())
 
 
 def test_what_is_not_json_is_not_written(tmp_path: Path) -> None:

@@ -72,6 +72,20 @@ def test_given_studies_and_runs_alone_are_packed(tmp_path: Path) -> None:
     assert set(files(tmp_path / "two")) == {name for name in WANTED if name.startswith((NEW, "studies"))}
 
 
+def test_what_a_link_leads_to_and_what_was_set_aside_is_not_packed(tmp_path: Path) -> None:
+    full = store(tmp_path / "one")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "secret").touch()
+    (tmp_path / "one" / ("b" * 12)).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "one" / NEW / "link").symlink_to(tmp_path / "elsewhere" / "secret")
+    (tmp_path / "one" / "studies" / STUDY / "driver").touch()
+    (tmp_path / "one" / "damaged" / f"{OLD}-1").mkdir(parents=True)
+    (tmp_path / "one" / "damaged" / f"{OLD}-1" / "config.json").touch()
+    pack(full, tmp_path / "packed.zip")
+    unpack(tmp_path / "packed.zip", tmp_path / "two")
+    assert files(tmp_path / "two") == WANTED
+
+
 def test_what_cannot_be_packed_is_named_and_leaves_no_file(tmp_path: Path) -> None:
     full = store(tmp_path / "one")
     with pytest.raises(InputError, match=r"bbbbbbbbbbbb cannot be packed: it is not in .*one"):

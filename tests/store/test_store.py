@@ -15,7 +15,8 @@ IDS = ("0123456789ab", "01ffffffffff", "aaaaaaaaaaaa")
 def test_runs_are_found_by_how_their_id_starts(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     for number, name in enumerate(IDS):
-        store.run(name).begin({}, {})
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
         os.utime(tmp_path / name / "config.json", (number, number))
     (tmp_path / "baselines").mkdir()
     (tmp_path / "ffffffffffff").mkdir()  # claimed, and killed before it had a configuration
@@ -84,8 +85,9 @@ def test_a_good_place_is_made_and_left_empty(tmp_path: Path) -> None:
 def test_what_is_damaged_is_named_or_made_again(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     (tmp_path / "baselines").mkdir()
-    (tmp_path / "baselines" / "key.json").write_text("{")
-    assert store.remember("baselines", "key", lambda: {"floor": 1}) == {"floor": 1}
+    for damage in ("{", "[]", "[1]"):
+        (tmp_path / "baselines" / "key.json").write_text(damage)
+        assert store.remember("baselines", "key", lambda: {"floor": 1}) == {"floor": 1}
     run = store.run("0" * 12)
     run.folder.mkdir()
     (run.folder / "result.json").write_bytes(b"")
@@ -97,5 +99,5 @@ def test_what_is_damaged_is_named_or_made_again(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="shorter than its checkpoint says"):
         run.journal.cut(10_000)
     run.journal.path.write_text("nonsense\n")
-    with pytest.raises(InputError, match="a line is not JSON"):
+    with pytest.raises(InputError, match="line 1 is not JSON"):
         list(run.journal.read())

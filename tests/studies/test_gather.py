@@ -18,7 +18,7 @@ from ordinate.studies.compare import compare
 from ordinate.studies.comparison import Comparison
 from ordinate.studies.gather import gather
 from ordinate.studies.plan import PILOT, PILOT_SHARE
-from ordinate.studies.state import READ, State
+from ordinate.studies.state import State
 
 from . import made
 from .conftest import Whole
@@ -187,7 +187,7 @@ def test_failures_of_another_call(whole: Whole, copied: Store) -> None:
     pilot = a_run(copied, whole, encoding=LEARNED, seed=PILOT, rate=0.01)
     for run in (seed, pilot):
         (run.folder / "result.json").unlink()
-        run.fail("Traceback ...\nOSError: the disk is full")
+        (run.folder / "error.txt").write_text("Traceback ...\nOSError: the disk is full")
     found = gathered(copied)
     assert found.failures == {seed.id: "OSError: the disk is full", pilot.id: "OSError: the disk is full"}
     assert {row["run"] for row in found.runs if row["state"] == "failed"} == {seed.id, pilot.id}
@@ -224,13 +224,19 @@ def test_results_on_other_problems_are_left_out(whole: Whole, copied: Store) -> 
     assert f"run {run.id} was scored on other problems than" in left_out(gathered(copied), run)
 
 
-@pytest.mark.parametrize("key", READ)
+@pytest.mark.parametrize(
+    "key",
+    [
+        "status", "steps", "metric", "direction", "bar", "evaluation", "records", "norms", "timing", "memory",
+        "learnt_at", "parameters", "encoding_parameters",
+    ],
+)  # fmt: skip
 def test_a_result_that_lacks_something_is_named_and_left_out(key: str, whole: Whole, copied: Store) -> None:
     run = a_run(copied, whole, encoding=ROPE, seed=2)
     content = json.loads((run.folder / "result.json").read_text())
     del content[key]
     (run.folder / "result.json").write_text(json.dumps(content))
-    assert f"{run.id} has a result without {key}: move it away" in left_out(gathered(copied), run)
+    assert f"{run.id}/result.json is damaged (result has no {key}): move it away" in left_out(gathered(copied), run)
 
 
 @pytest.mark.parametrize(
@@ -240,6 +246,9 @@ def test_a_result_that_lacks_something_is_named_and_left_out(key: str, whole: Wh
         (["norms", "encoding_norm"], None), (["norms", "embedding_norm"], "0.5"),
         (["evaluation", 0, "score"], "0.5"), (["evaluation", 1, "floor"], None),
         (["evaluation", 0, "sequences"], "0.5"), (["evaluation", 0, "seen"], "0.5"), (["records", 0, "value"], "x"),
+        (["evaluation"], []), (["evaluation", 0, "split"], "other"), (["evaluation", 2, "length"], 10**400),
+        (["evaluation", 0, "score"], 1e999), (["status"], "lost"), (["run"], "0" * 12),
+        (["evaluation", 1, "sequences"], 0), (["evaluation", 1, "sequences"], 10**12),
     ],
 )  # fmt: skip
 def test_a_result_with_something_of_another_kind_is_named_and_left_out(
@@ -269,7 +278,7 @@ def test_a_study_with_all_kinds_of_trouble_still_has_its_report(whole: Whole, co
     """A pilot that failed, a run that diverged to maps without numbers, and one that is damaged."""
     pilot = a_run(copied, whole, encoding=LEARNED, seed=PILOT, rate=0.01)
     (pilot.folder / "result.json").unlink()
-    pilot.fail("Traceback ...\nOSError: the disk is full")
+    (pilot.folder / "error.txt").write_bytes(b"\xff\x00 Traceback ...\nOSError: the disk is full")
     diverged = a_run(copied, whole, encoding=LEARNED, seed=1)
     content = diverged.result
     content["status"] = "diverged"
@@ -291,6 +300,17 @@ def test_a_study_with_all_kinds_of_trouble_still_has_its_report(whole: Whole, co
         assert "diverged" in text and ("the disk is full" in text or kind == "csv")
     assert "torch" in found.machine
     assert str(found).startswith(f"{made.TASK}: ")
+
+
+def test_a_comparison_goes_on_beside_a_damaged_run(whole: Whole, copied: Store) -> None:
+    """It names that run, and does the one that is missing."""
+    damaged = a_run(copied, whole, encoding=ROPE, seed=2)
+    (damaged.folder / "result.json").write_text("[" * 100_000)
+    missing = a_run(copied, whole, encoding=LEARNED, seed=2)
+    shutil.rmtree(missing.folder)
+    found = compare(made.TASK, made.ENCODINGS, store=copied.folder, workers=0, **made.SWEPT, **made.SETTINGS)
+    assert missing.done and list(found.failures) == [damaged.id]
+    assert "result.json is damaged (not JSON): move it away" in left_out(found, damaged)
 
 
 def test_what_is_done_is_not_done_again(whole: Whole, copied: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,11 @@
 """Runs side by side: the same as one by one, each once, whatever dies."""
 
 import os
-import random
 import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +26,7 @@ from ordinate.studies.state import State
 from ordinate.training import RunConfig, checkpoint
 
 from . import made
-from .conftest import Stores, Whole
+from .conftest import Whole
 from .processes import Process, alive, ended, log, outcomes, owners, until
 
 SWEPT: dict[str, Any] = dict(encodings=made.ENCODINGS, **made.SWEPT)
@@ -146,37 +144,6 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
     assert second.failures == {} and {run["state"] for run in second.runs} == {"finished"}
     assert not (bad.folder / "error.txt").exists()
     assert all(log(store.run(config.id)).count("started") == 1 for config in runs_of(asked, 2) if config.id != bad.id)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("forked")
-def test_killed_twenty_times(whole: Whole, new_store: Stores, driver: Driver) -> None:
-    """Workers and drivers, at random moments: nothing is lost, and nothing is done twice but what was cut off."""
-    expected, results, moments = told(whole.comparison), outcomes(whole.store), random.Random(7)
-    kills, number = 0, 0
-    while kills < 20:
-        number += 1
-        store, cut, code = new_store(str(number)), 0, None
-        while code != 0:
-            process = driver(store, SWEPT, 2)
-            for _ in range(moments.randint(0, DEATHS - 1)):  # one more at the same run, and that counts as failed
-                process.join(moments.uniform(0, 0.6))
-                victims = owners(store)
-                if victims and process.is_alive():
-                    os.kill(moments.choice(victims), signal.SIGKILL)
-                    kills, cut = kills + 1, cut + 1
-            if kills < 20:
-                process.join(moments.uniform(0, 1.5))
-                process.kill()
-            code = ended(process)
-            assert code in (0, -signal.SIGKILL)
-            if code:
-                kills, cut = kills + 1, cut + 2  # its workers go with it
-        assert report(store, **SWEPT) == expected
-        assert outcomes(store) == results
-        begun = Counter(word for run in store.runs() for word in log(run).split())
-        assert begun["started:"] + begun["continued"] <= len(results) + cut
-        assert all(log(run).count("finished") <= 1 for run in store.runs())
 
 
 @pytest.mark.usefixtures("forked")

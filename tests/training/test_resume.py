@@ -1,10 +1,12 @@
 """A run that was killed, at whatever moment and however often, ends as if nothing had happened: to the bit."""
 
+import json
 import os
 import random
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 from ordinate import InputError
 from ordinate.store import Run, Store
 from ordinate.store.files import Journal
+from ordinate.store.holder import Holder
 from ordinate.training import RunConfig, checkpoint, loop, schedule, train
 
 from .runs import Process, outcome, small
@@ -240,3 +243,38 @@ def test_a_checkpoint_holds_no_code(tmp_path: Path) -> None:
     (run.folder / checkpoint.NAME).write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
     with pytest.raises(InputError, match="is no checkpoint"):
         train(small(), Store(tmp_path))
+
+
+def test_a_damaged_journal_is_noticed_before_anything_is_trained(tmp_path: Path) -> None:
+    run, steps = interrupted(small(), Store(tmp_path)), []
+    whole = run.journal.path.read_bytes()
+    for garbage in (b"x", b"[]", b'{"step": "1"}'):
+        line, _, rest = whole.partition(b"\n")
+        run.journal.path.write_bytes(garbage.ljust(len(line)) + b"\n" + rest)
+        with pytest.raises(InputError, match=r"metrics.jsonl is damaged \(line 1.*\): move the run's folder away"):
+            train(small(), Store(tmp_path), lambda progress: steps.append(progress.step))
+    assert steps == []
+
+
+@pytest.mark.usefixtures("saved_in_every_step")
+@pytest.mark.parametrize("last", [7, 20])
+def test_who_was_silent_for_too_long_leaves_the_run_to_whoever_took_it_over(tmp_path: Path, last: int) -> None:
+    """In the middle, or when all that is left to write is the result."""
+    config, store = small(), Store(tmp_path / "shared")
+    expected = outcome(train(config, Store(tmp_path / "whole")))
+    run = store.run(config.id)
+    other = json.dumps(asdict(Holder(1, "theirs", "1", "elsewhere", "another boot", "another namespace")))
+    before: list[bytes] = []
+
+    def watch(progress: loop.Progress) -> None:
+        if progress.step == last and not before:
+            (run.folder / "claim").unlink()
+            (run.folder / "claim").write_text(other)
+            before.append(run.journal.path.read_bytes())
+
+    assert not loop.attempt(config, store, watch)
+    assert run.state == "running" and run.claim.holder.host == "elsewhere"
+    assert run.journal.path.read_bytes() == before[0] and run.error == ""
+    assert "was taken over by a process on elsewhere: this process stops" in (run.folder / "log.txt").read_text()
+    (run.folder / "claim").unlink()
+    assert outcome(train(config, store)) == expected

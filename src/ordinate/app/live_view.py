@@ -5,6 +5,7 @@ import streamlit as st
 
 from ordinate.app import comparison_view, jobs, pictures
 from ordinate.app.garbage import settle
+from ordinate.app.pictures import plain
 from ordinate.app.run_data import tail
 from ordinate.app.watch import EVERY, Look, Watched
 from ordinate.core.amounts import duration
@@ -72,14 +73,17 @@ def _watched(folder: str, _store: Store, _kept: Kept) -> Watched:
 
 @st.fragment(run_every=EVERY)
 def _live(store: Store, kept: Kept, key: str) -> None:
-    if driver(kept.folder) is None:  # it has ended: the whole page tells what came out
+    process = driver(kept.folder)
+    if process is None:  # it has ended: the whole page tells what came out
         st.rerun()
     look = _watched(str(kept.folder), store, kept).look()
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             done = look.count("done") + look.count("diverged")
             st.markdown(f"**{look.stage}**: {done} of {len(look.runs)} runs done{_left(look)}")
-            if st.button("Stop", key=f"{key}-stop", icon=":material/stop:", help=HOW_TO_STOP):
+            if not process.near:
+                st.caption(f"On {plain(process.host)}: stop it there.")
+            elif st.button("Stop", key=f"{key}-stop", icon=":material/stop:", help=HOW_TO_STOP):
                 stop(kept.folder)
                 st.session_state[f"{key}-asked"] = True
         if st.session_state.get(f"{key}-asked"):

@@ -13,13 +13,8 @@ from ordinate.app.watch import Reader
 from ordinate.core.errors import InputError
 from ordinate.report.run_figures import Points
 from ordinate.store import Run, Store
-from ordinate.store.files import read_json
-from ordinate.store.overview import describe
-from ordinate.training.read import check
 
-_BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError)  # what a damaged file leads to
 _BEGAN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:started:|continued at step (\d+))")
-_KINDS: dict[str, Any] = dict(task=str, model=dict, seed=int, lr=int | float, steps=int, train_lengths=list)
 MOST_LOG = 100_000  # bytes from the end
 
 
@@ -61,32 +56,18 @@ def read(run: Run) -> Facts:
 
 def _config(run: Run, problems: list[str]) -> dict[str, Any]:
     try:
-        config = run.config
-        if not all(isinstance(config[name], kind) for name, kind in _KINDS.items()):
-            raise TypeError("a setting of another kind")
-        if not isinstance(config["model"]["encoding"], str | list):
-            raise TypeError("an encoding of another kind")
-        return config
-    except _BROKEN as error:
-        problems.append(_sentence(run, "config.json", error))
+        return run.config
+    except InputError as error:
+        problems.append(str(error))
         return {}
 
 
 def _result(run: Run, problems: list[str]) -> dict[str, Any] | None:
     try:
-        result = run.result
-        check(result)
-        if result["status"] not in ("finished", "diverged"):
-            raise ValueError(f"status is {result['status']!r}")
-        describe(run)
-        return result
-    except _BROKEN as error:
-        problems.append(_sentence(run, "result.json", error))
+        return run.result
+    except InputError as error:
+        problems.append(str(error))
         return None
-
-
-def _sentence(run: Run, name: str, error: Exception) -> str:
-    return str(error) if isinstance(error, InputError) else f"{run.folder / name} is damaged ({error!r}): move it away"
 
 
 def _points(run: Run, result: dict[str, Any] | None, state: str, problems: list[str]) -> Points:
@@ -98,8 +79,8 @@ def _points(run: Run, result: dict[str, Any] | None, state: str, problems: list[
         return _whole(run.journal.path, found.st_mtime_ns, found.st_size)
     except FileNotFoundError:
         pass
-    except _BROKEN as error:
-        problems.append(_sentence(run, "metrics.jsonl", error))
+    except (InputError, OSError) as error:
+        problems.append(str(error))
     return _sorted(result["records"]) if result is not None else {}
 
 
@@ -115,7 +96,7 @@ def _sorted(records: list[dict[str, Any]]) -> Points:
 @st.cache_data(max_entries=64, show_spinner=False)
 def _whole(path: Path, changed: int, size: int) -> Points:
     """The curves of a journal that grows no more."""
-    return _sorted(list(Run(path.parent).journal.read()))
+    return _sorted(list(Run(path.parent).records()))
 
 
 _reading = Lock()  # two tabs may look at the same run
@@ -161,7 +142,6 @@ def tail(path: Path, lines: int = 200) -> str:
 def environment(run: Run) -> dict[str, Any]:
     """Where a run was made; nothing if that is not kept."""
     try:
-        found = read_json(run.folder / "env.json")
-        return {key: value for key, value in found.items() if key != "schema"}
-    except _BROKEN:
+        return {key: value for key, value in run.environment.items() if key != "schema"}
+    except InputError:
         return {}

@@ -57,7 +57,7 @@ def _known(folder: str) -> RowCache:
 def _damaged(store: Store, run_id: str, sentence: str) -> Row:
     """As much as its configuration still tells."""
     row: Row = {"run": run_id, "task": "", "encoding": "", "state": "damaged", "error": sentence}
-    with suppress(InputError, KeyError, TypeError, ValueError, AttributeError, OSError):
+    with suppress(InputError):
         config = store.run(run_id).config
         row |= {"task": str(config["task"]), "encoding": encoding_name(config)}
     return row

@@ -8,7 +8,6 @@ from typing import Any
 
 from ordinate.store import Store
 from ordinate.studies.comparison import Curve
-from ordinate.studies.gather import Tolerant
 from ordinate.studies.plan import PILOT, Study
 from ordinate.studies.stages import next_stage
 from ordinate.studies.state import State
@@ -69,7 +68,7 @@ class Watched:
     """One comparison, and all that was read of it."""
 
     def __init__(self, study: Study, store: Store) -> None:
-        self.state, self.store = Tolerant(State(study, store)), store
+        self.state, self.store = State(study, store), store
         self.readers: dict[str, Reader] = {}
         self.lock = Lock()
         self.metrics = {task: base.make_task().metric for task, _, base in study.bases}

@@ -14,11 +14,13 @@ from ordinate.cli import lm as lm_commands
 from ordinate.cli import report as report_command
 from ordinate.cli import show as show_command
 from ordinate.cli import status as status_command
+from ordinate.cli import store as store_commands
 from ordinate.cli import train as train_command
 from ordinate.core.errors import InputError
 
-# What a disk can do to a run that was right: full, over quota, read-only, forbidden, failing, too small, or gone.
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG, errno.ENOENT)
+# What a disk can do to a run that was right: full, over quota, read-only, forbidden, failing, too small, without locks,
+# or gone.
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG, errno.ENOLCK, errno.ENOENT)
 
 app = typer.Typer(
     name="ordinate",
@@ -35,6 +37,7 @@ app.command("list")(list_command.run)
 app.command("show")(show_command.run)
 app.command("train")(train_command.run)
 app.command("status")(status_command.run)
+app.add_typer(store_commands.app, name="store")
 app.command("bench")(bench_command.run)
 app.command("app")(app_command.run)
 app.add_typer(lm_commands.app, name="lm")

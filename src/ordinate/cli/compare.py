@@ -138,8 +138,7 @@ def finish(comparison: "Comparison", folder: Path, *, as_json: bool) -> None:
     print(f"\nReport: {written}", file=sys.stderr)
     if comparison.failures:
         first = next(iter(comparison.failures.values()))
-        print(
-            f"ordinate: {len(comparison.failures)} runs failed ({first}); the same command tries them again",
-            file=sys.stderr,
-        )
+        damaged = any(run["state"] == "damaged" for run in comparison.runs)
+        what_next = "ordinate store check tells more" if damaged else "the same command tries them again"
+        print(f"ordinate: {len(comparison.failures)} runs failed ({first}); {what_next}", file=sys.stderr)
         raise typer.Exit(1)

@@ -86,8 +86,8 @@ def _plain(value: Any) -> Any:
 
 
 def canonical(config: Any) -> str:
-    """One text for one content: sorted keys, no spaces, no NaN."""
-    return json.dumps(to_dict(config), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    """One text for one content, be it read or made: sorted keys, no spaces, no NaN."""
+    return json.dumps(_plain(config), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest(config: Any) -> str:

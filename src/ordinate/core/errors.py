@@ -1,4 +1,4 @@
-"""The exception that means "the caller asked for something that cannot be done"; two kinds of it can be caught."""
+"""The exception that means "the caller asked for something that cannot be done"; three kinds of it can be caught."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -6,6 +6,10 @@ from difflib import get_close_matches
 
 class InputError(ValueError):
     """Bad input, in one sentence: what was asked, what was found, what to do. The program then exits with 2."""
+
+
+class OtherVersionError(InputError):
+    """Something that another version of this program wrote: nothing is wrong with it."""
 
 
 class AxesError(InputError):

@@ -1,5 +1,6 @@
 """Writing files so that a reader, or a power cut, never meets half of one."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -47,9 +48,33 @@ def write_json(path: Path, content: Any, indent: int | None = 1) -> None:
 def read_json(path: Path) -> Any:
     """The content of a document; one that cannot be read is named."""
     try:
-        return json.loads(path.read_bytes())
+        return parse_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{path} is damaged (not JSON): move it away") from error
+
+
+def parse_json(text: bytes) -> Any:
+    """What `write_json` wrote; anything else is a ValueError, as are lists in lists in lists without end."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def no_link(path: str, flags: int) -> int:
+    """Open a file that is added to, but not through a link: what that leads to is not ours to change."""
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise InputError(f"{path} is a link, which is not followed: move it away") from error
 
 
 class Journal:
@@ -61,13 +86,13 @@ class Journal:
     def append(self, records: list[Record]) -> int:
         """Add records in one write, and tell the size of the file then."""
         lines = "".join(json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n" for record in records)
-        with open(self.path, "ab") as file:
+        with open(self.path, "ab", opener=no_link) as file:
             file.write(lines.encode())
             return file.tell()
 
     def sync(self) -> int:
         """Make sure that all that was written stays, and tell how much it is."""
-        with open(self.path, "ab") as file:
+        with open(self.path, "ab", opener=no_link) as file:
             os.fsync(file.fileno())
             return file.tell()
 
@@ -77,18 +102,27 @@ class Journal:
         if found < size:
             raise InputError(f"{self.path} is damaged (shorter than its checkpoint says): move the run's folder away")
         if found > size:
-            os.truncate(self.path, size)
+            with open(self.path, "r+b", opener=no_link) as file:
+                file.truncate(size)
 
     def read(self) -> Iterator[Record]:
         """All whole lines; a torn last line is dropped."""
-        if not self.path.exists():
+        try:
+            with open(self.path, "rb") as file:
+                for number, line in enumerate(file, start=1):
+                    if line.endswith(b"\n"):
+                        yield self._record(number, line)
+        except FileNotFoundError:
             return
-        with open(self.path, "rb") as file:
-            for line in file:
-                if line.endswith(b"\n"):
-                    try:
-                        yield json.loads(line)
-                    except ValueError as error:
-                        raise InputError(
-                            f"{self.path} is damaged (a line is not JSON): move the run's folder away"
-                        ) from error
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be read: {error.strerror}") from error
+
+    def _record(self, number: int, line: bytes) -> Record:
+        try:
+            record = parse_json(line)
+        except ValueError as error:
+            text = f"{self.path} is damaged (line {number} is not JSON): move the run's folder away"
+            raise InputError(text) from error
+        if not isinstance(record, dict):
+            raise InputError(f"{self.path} is damaged (line {number} is no record): move the run's folder away")
+        return record

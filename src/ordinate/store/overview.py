@@ -22,10 +22,8 @@ def overview(store: Store, known: RowCache) -> tuple[list[Row], dict[str, str]]:
     for run in store.runs():
         try:
             rows.append(known.row(run, describe))
-        except InputError as error:
-            damaged[run.id] = str(error)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError) as error:
-            damaged[run.id] = f"{run.folder} is damaged: {error!r}"  # one such run must not hide the others
+        except (InputError, OSError) as error:
+            damaged[run.id] = str(error)  # one such run must not hide the others
     return rows, damaged
 
 

@@ -12,11 +12,11 @@ from uuid import uuid4
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from ordinate.core.errors import InputError
-from ordinate.store.store import Store
+from ordinate.store.run import AT_WORK
+from ordinate.store.store import DAMAGED, Store
 
 SCHEMA = 1  # of the manifest
 MANIFEST = "manifest.json"  # the files, oldest first: stores are read by age, which a zip file with fixed dates loses
-AT_WORK = ("claim", "heartbeat", "checkpoint.pt")  # of a run that somebody is busy with, here and now
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold: the same files give the same bytes on any day
 BLOCK = 2**20
 
@@ -76,7 +76,7 @@ def fault(name: str) -> str:
 def _all(store: Store) -> list[Path]:
     if not store.folder.is_dir():
         return []
-    return [path for path in store.folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    return [path for path in store.folder.iterdir() if path.is_dir() and not path.name.startswith((".", DAMAGED))]
 
 
 def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Path]:
@@ -89,8 +89,10 @@ def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Pa
 
 
 def _files(folder: Path) -> Iterator[Path]:
+    """Those that belong to the store itself: what a link leads to does not."""
     for path in folder.rglob("*"):
-        if path.is_file() and not path.name.startswith(".") and path.name not in AT_WORK:
+        wanted = not path.name.startswith(".") and path.name not in (*AT_WORK, "driver")
+        if wanted and path.is_file() and not path.is_symlink() and not folder.is_symlink():
             yield path
 
 

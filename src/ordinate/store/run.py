@@ -1,22 +1,22 @@
 """One run's folder."""
 
-import fcntl
 import json
 import os
-import socket
+import re
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
-from uuid import uuid4
 
-from ordinate.core.errors import InputError
-from ordinate.store.files import Journal, read_json, write_atomic, write_json
+from ordinate.core.errors import InputError, OtherVersionError
+from ordinate.store.claim import Claim, LostClaimError
+from ordinate.store.contents import check_config, check_record, check_result
+from ordinate.store.files import Journal, Record, no_link, read_json, write_atomic, write_json
 
 SCHEMA = 1  # raised when the files below change their meaning
-SILENCE = 120.0  # seconds without a heartbeat after which a run on another machine counts as dead
+AT_WORK = ("claim", "heartbeat", "checkpoint.pt")  # of a run that somebody is busy with, here and now
 
 RunState = Literal["done", "running", "failed", "interrupted"]
 
@@ -24,38 +24,34 @@ RunState = Literal["done", "running", "failed", "interrupted"]
 def readable(content: Any, where: Path) -> dict[str, Any]:
     """What was read, unless a newer program wrote it: its fields may mean something else."""
     found = content.get("schema") if isinstance(content, dict) else None
-    if not isinstance(found, int):
+    if type(found) is not int or not 0 < found < 1000:
         raise InputError(f"{where} is damaged (it names no schema): move it away")
     if found > SCHEMA:
-        raise InputError(f"{where} was written by a newer ordinate (schema {found}, this one reads {SCHEMA}): update")
+        raise OtherVersionError(
+            f"{where} was written by a newer ordinate (schema {found}, this one reads {SCHEMA}): update"
+        )
     return dict(content)
 
 
 class Run:
-    """config.json, env.json, metrics.jsonl, result.json, log.txt, error.txt, heartbeat, claim, weights, checkpoint."""
+    """config.json, env.json, metrics.jsonl, result.json, log.txt, error.txt, claim, weights, maps, checkpoint.
+
+    Whatever is read from them is whole and of its kind, or an InputError names the file and what is wrong with it.
+    Whatever is written, its holder alone writes.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.id = folder, folder.name
-        self.journal = Journal(folder / "metrics.jsonl")
-        self.token = ""
-
-    def begin(self, config: dict[str, Any], env: dict[str, Any]) -> None:
-        """Make the folder and say what is run and where."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if not (self.folder / "config.json").exists():
-            write_json(self.folder / "config.json", config)
-        elif read_json(self.folder / "config.json") != json.loads(json.dumps(config)):
-            raise InputError(
-                f"{self.folder} holds a run with another configuration: use another store, or move it away"
-            )
-        if not (self.folder / "env.json").exists():
-            write_json(self.folder / "env.json", {"schema": SCHEMA, **env})
-        else:  # the first machine stays on record; the log tells where the run went on
-            self.log(f"going on: {json.dumps(env)}")
+        self.journal, self.claim = Journal(folder / "metrics.jsonl"), Claim(folder / "claim")
 
     @property
     def config(self) -> dict[str, Any]:
-        return dict(read_json(self.folder / "config.json"))
+        return self._checked("config.json", read_json, check_config)
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Where it was made."""
+        return readable(read_json(self.folder / "env.json"), self.folder / "env.json")
 
     @property
     def done(self) -> bool:
@@ -63,113 +59,140 @@ class Run:
 
     @property
     def result(self) -> dict[str, Any]:
-        return readable(read_json(self.folder / "result.json"), self.folder)
+        result = self._checked("result.json", lambda path: readable(read_json(path), path), check_result)
+        if result["run"] != self.id:
+            raise InputError(f"{self.folder / 'result.json'} is damaged (of run {result['run']}): move it away")
+        return result
 
-    def finish(self, result: dict[str, Any]) -> None:
-        """Write the result. From then on, and not before, the run is done."""
-        write_json(self.folder / "result.json", {"schema": SCHEMA, "run": self.id, **result}, indent=None)
+    def records(self) -> Iterator[Record]:
+        """The journal, line by line."""
+        for number, record in enumerate(self.journal.read(), start=1):
+            try:
+                check_record(record)
+            except ValueError as error:
+                where = f"{self.journal.path} is damaged (line {number}: {error})"
+                raise InputError(f"{where}: move the run's folder away") from error
+            yield record
+
+    @property
+    def step(self) -> int:
+        """How far the journal has come."""
+        return max((record["step"] for record in self.records()), default=0)
 
     @property
     def state(self) -> RunState:
         if self.done:
             return "done"
-        if _alive(self.folder):
+        if self.claim.holder:
             return "running"
         return "failed" if (self.folder / "error.txt").exists() else "interrupted"
-
-    def fail(self, error: BaseException | str) -> None:
-        """Keep an error, for whoever looks for the reason; the next attempt takes it away."""
-        text = error if isinstance(error, str) else "".join(traceback.format_exception(error))
-        with suppress(OSError):  # a full disk must not hide the error itself
-            write_atomic(self.folder / "error.txt", text.encode())
 
     @property
     def error(self) -> str:
         """The last line of the error that ended the run, empty if there is none."""
         try:
-            last = (self.folder / "error.txt").read_text().strip().rpartition("\n")[2]
-            return last.removeprefix("ordinate.core.errors.InputError: ")  # a sentence for users needs no class
+            text = (self.folder / "error.txt").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
+        last = re.sub(
+            r"^ordinate\.[\w.]+: ", "", text.strip().rpartition("\n")[2]
+        )  # a sentence for users needs no class
+        return "".join(letter if letter.isprintable() else "\ufffd" for letter in last)
 
-    @property
-    def step(self) -> int:
-        """How far the journal has come."""
-        return max((int(record["step"]) for record in self.journal.read()), default=0)
+    def begin(self, config: dict[str, Any], env: dict[str, Any]) -> None:
+        """Say what is run and where."""
+        with self.writing():
+            if not (self.folder / "config.json").exists():
+                write_json(self.folder / "config.json", config)
+            elif read_json(self.folder / "config.json") != json.loads(json.dumps(config)):
+                raise InputError(
+                    f"{self.folder} holds a run with another configuration: use another store, or move it away"
+                )
+            try:
+                _ = self.environment
+            except OtherVersionError:
+                raise
+            except InputError:
+                write_json(self.folder / "env.json", {"schema": SCHEMA, **env})
+            else:  # the first machine stays on record; the log tells where the run went on
+                self.log(f"going on: {json.dumps(env)}")
 
-    def beat(self) -> None:
-        """Say that the run is alive."""
-        (self.folder / "heartbeat").touch()
+    def write(self, name: str, data: bytes) -> None:
+        """Replace one of the files as a whole."""
+        with self.writing():
+            write_atomic(self.folder / name, data)
+
+    def finish(self, result: dict[str, Any]) -> None:
+        """Write the result. From then on, and not before, the run is done."""
+        with self.writing():
+            write_json(self.folder / "result.json", {"schema": SCHEMA, "run": self.id, **result}, indent=None)
+
+    def fail(self, error: BaseException | str) -> None:
+        """Keep an error, for whoever looks for the reason; the next attempt takes it away."""
+        text = error if isinstance(error, str) else "".join(traceback.format_exception(error))
+        with suppress(OSError, LostClaimError):  # a full disk must not hide the error itself
+            self.write("error.txt", text.encode("utf-8", "backslashreplace"))
 
     def log(self, text: str) -> None:
-        with open(self.folder / "log.txt", "a") as file:
+        with open(self.folder / "log.txt", "a", opener=no_link) as file:
             file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+
+    def writing(self) -> AbstractContextManager[None]:
+        """What is written in here belongs to this run: nobody has taken it over, nor does so before it is written."""
+        return self.claim.writing()
 
     @contextmanager
     def claimed(self) -> Iterator[bool]:
         """Yields whether this process may do the run; then nobody else may, until the `with` ends or it dies."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        mine = self._claim()
+        mine = self._take()
         try:
             yield mine
         finally:
-            if mine and self.mine():
-                (self.folder / "claim").unlink(missing_ok=True)
+            if mine:
+                self.claim.free()
 
-    def mine(self) -> bool:
-        """Whether the claim is still this process's: one that slept too long may have lost it to another machine."""
-        try:
-            return bool(read_json(self.folder / "claim").get("token") == self.token)
-        except (OSError, ValueError, AttributeError):
-            return False
+    def busy(self) -> bool:
+        """Whether somebody is at work on it, for one who waits for it."""
+        with self.claim.locked() as lock:
+            return self.claim.awaited(lock) is not None
 
-    def _claim(self) -> bool:
-        with open(self.folder / ".lock", "w") as lock:  # one at a time looks at the claim and changes it
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if self.done or _alive(self.folder):
+    def tidy(self) -> None:
+        """Clear away what somebody left who was killed."""
+        if self.leftovers():
+            with self.claim.locked() as lock:
+                if not self.claim.awaited(lock):
+                    for path in self.leftovers():
+                        path.unlink(missing_ok=True)
+
+    def leftovers(self) -> list[Path]:
+        """What is of no use once its writer is dead: half-written files; beside a result all that is to go on with."""
+        unused = AT_WORK if self.done else ("claim",)
+        names = sorted(os.listdir(self.folder)) if self.folder.exists() else ()
+        return [self.folder / name for name in names if name in unused or _temporary(name)]
+
+    def _take(self) -> bool:
+        with self.claim.locked() as lock:
+            # Listed anew: of a name that was missing a moment ago, a shared disk may say for a while that it is still.
+            if "result.json" in os.listdir(self.folder) or not self.claim.take(lock):
                 return False
-            self.beat()
-            self.token = uuid4().hex
-            owner = {
-                "token": self.token,
-                "host": socket.gethostname(),
-                "pid": os.getpid(),
-                "started": started(os.getpid()),
-            }
-            write_json(self.folder / "claim", owner)
-            (self.folder / "error.txt").unlink(missing_ok=True)
-            for leftover in self.folder.glob(".*.tmp"):
-                leftover.unlink(missing_ok=True)
+            for path in [self.folder / "error.txt", *self.leftovers()]:
+                if path != self.claim.path:
+                    path.unlink(missing_ok=True)
             return True
 
-
-def _alive(folder: Path) -> bool:
-    """Whether somebody is at work on this run: by process on this machine, by heartbeat on another."""
-    try:
-        owner = read_json(folder / "claim")
-    except (OSError, InputError):
-        return False
-    if not isinstance(owner, dict) or not {"host", "pid", "started"} <= owner.keys():
-        return False
-    if owner["host"] == socket.gethostname():
-        return bool(owner["started"]) and started(owner["pid"]) == owner["started"]
-    try:
-        return time.time() - (folder / "heartbeat").stat().st_mtime < SILENCE
-    except OSError:
-        return False
+    def _checked(
+        self, name: str, read: Callable[[Path], Any], check: Callable[[dict[str, Any]], None]
+    ) -> dict[str, Any]:
+        if self.folder.is_symlink():
+            raise InputError(f"{self.folder} is a link, which is not followed: move it away")
+        content = read(self.folder / name)
+        try:
+            check(content)
+        except ValueError as error:
+            raise InputError(f"{self.folder / name} is damaged ({error}): move it away") from error
+        return dict(content)
 
 
-def started(pid: int) -> str:
-    """When a process started, so that a number used again is not taken for it; empty if it is dead or a zombie."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return "" if fields[0] in "ZX" else fields[19]
-    except OSError:
-        pass
-    if Path("/proc/self/stat").exists():
-        return ""
-    try:  # no /proc on macOS: existence has to do
-        os.kill(pid, 0)
-        return "alive"
-    except OSError:
-        return ""
+def _temporary(name: str) -> bool:
+    """Whether somebody died who was about to replace a file."""
+    return name.startswith(".") and name.endswith(".tmp")

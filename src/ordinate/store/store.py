@@ -11,6 +11,7 @@ from ordinate.core.errors import InputError, nearest
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import Run
 
+DAMAGED = "damaged"  # the folder of what was set aside
 _ID = re.compile(r"[0-9a-f]{12}")
 
 
@@ -39,7 +40,7 @@ class Store:
 
     def run(self, run_id: str) -> Run:
         """The folder of a run, whether or not it exists yet."""
-        if not _ID.fullmatch(run_id):
+        if not is_id(run_id):
             raise InputError(f"a run id is twelve hexadecimal digits, got {run_id!r}")
         return Run(self.folder / run_id)
 
@@ -54,21 +55,45 @@ class Store:
 
     def runs(self) -> list[Run]:
         """All runs, oldest first."""
-        if not self.folder.is_dir():
-            return []
-        folders = [f for f in self.folder.iterdir() if _ID.fullmatch(f.name) and (f / "config.json").exists()]
-        return [Run(folder) for folder in sorted(folders, key=lambda f: (f / "config.json").stat().st_mtime)]
+        return [Run(folder) for folder in by_age(self.folder, "config.json")]
 
     def remember(self, kind: str, key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Something that is computed once and kept, under a hash of all it depends on."""
         path = self.folder / kind / f"{key}.json"
         if path.exists():
             with suppress(InputError):  # a damaged one is computed again
-                return dict(read_json(path))
+                kept = read_json(path)
+                if isinstance(kept, dict):
+                    return kept
         content = compute()
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, content)
         return content
+
+
+def is_id(name: str) -> bool:
+    """Whether this can name a run or a study."""
+    return _ID.fullmatch(name) is not None
+
+
+def by_age(folder: Path, document: str) -> list[Path]:
+    """The folders with an id for a name and such a document in them, oldest first. Links are not followed."""
+    if not folder.is_dir():
+        return []
+    ages: dict[Path, float] = {}
+    for inner in folder.iterdir():
+        if is_id(inner.name) and not inner.is_symlink():
+            with suppress(FileNotFoundError, NotADirectoryError):
+                ages[inner] = _age(inner / document)
+    return sorted(ages, key=lambda inner: ages[inner])
+
+
+def _age(path: Path) -> float:
+    """When it was written; what may not be looked at is there all the same, and whoever reads it will say why."""
+    try:
+        return path.stat().st_mtime
+    except PermissionError:
+        return 0.0
 
 
 def open_store(path: str | Path = "runs") -> Store:

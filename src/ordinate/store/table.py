@@ -1,11 +1,13 @@
 """Short rows about finished runs, kept so that a long list need not open every result again."""
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import Journal
+from ordinate.store.files import Journal, parse_json, write_atomic
 from ordinate.store.run import Run
 from ordinate.store.store import Store
 
@@ -20,8 +22,22 @@ class RowCache:
         self.journal, self.version = Journal(store.folder / "table.jsonl"), version
         self.known: dict[str, Row] = {}
         self.new: list[Row] = []
-        with suppress(InputError):  # a damaged one is made again
-            self.known = {line["run"]: line for line in self.journal.read() if line.get("version") == version}
+        self.useless = 0  # lines of another version, superseded or damaged
+        with suppress(OSError):
+            for text in self.journal.path.read_bytes().splitlines():
+                self._remember(text)
+
+    def _remember(self, text: bytes) -> None:
+        """One line, if it is what was written."""
+        try:
+            line = parse_json(text)
+            if line["version"] != self.version or line["sum"] != _sum(line):
+                raise ValueError("not ours")
+        except (ValueError, TypeError, KeyError):
+            self.useless += 1
+            return
+        self.useless += line["run"] in self.known
+        self.known[line["run"]] = line
 
     def row(self, run: Run, describe: Callable[[Run], Row]) -> Row:
         """What `describe` says of a run, unless that is known."""
@@ -33,13 +49,25 @@ class RowCache:
         line = self.known.get(run.id)
         if line is None or line["stamp"] != stamp:
             line = {"run": run.id, "version": self.version, "stamp": stamp, "row": describe(run)}
+            line["sum"] = _sum(line)
+            self.useless += run.id in self.known
             self.known[run.id] = line
             self.new.append(line)
         return dict(line["row"])
 
     def keep(self) -> None:
-        """Write down what was new, where that is possible."""
-        if self.new:
-            with suppress(OSError):
+        """Write down what was new, where that is possible; a file that is mostly useless is written anew."""
+        with suppress(OSError, InputError):
+            if self.useless > len(self.known) // 2:
+                lines = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in self.known.values())
+                write_atomic(self.journal.path, lines.encode())
+                self.useless = 0
+            elif self.new:
                 self.journal.append(self.new)
-            self.new = []
+        self.new = []
+
+
+def _sum(line: Row) -> str:
+    """Tells whether a line is as it was written."""
+    content = json.dumps([line["run"], line["stamp"], line["row"]], sort_keys=True)
+    return sha256(content.encode()).hexdigest()[:16]

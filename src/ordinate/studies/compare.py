@@ -113,6 +113,8 @@ def carry_out(study: Study, store: Store, executor: Executor, watch: EventWatch,
         if begin:
             begin(state, stage)
         state.failed |= executor.run(stage.missing, watch)
+    for run_id in state.asked:
+        store.run(run_id).tidy()
     return state
 
 

@@ -1,6 +1,6 @@
 """What a study has found so far: its scores, the alarms that scores alone cannot show, and whether it is settled."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from ordinate.statistics.alarms import oversized
@@ -12,13 +12,13 @@ from ordinate.statistics.verdict import Word
 from ordinate.studies.state import Arm, State
 
 
-def analysis(state: State, seeds: int, damaged: Mapping[str, str] | None = None) -> Analysis:
-    """All statistics over the reported runs of so many seeds. `damaged` names runs that cannot be read, and why."""
+def analysis(state: State, seeds: int) -> Analysis:
+    """All statistics over the reported runs of so many seeds."""
     return analyse(
         observations(state, seeds),
         alpha=state.looks.alpha,
         planned={name: [e for task, e, _ in state.study.bases if task == name] for name in state.study.tasks},
-        alarms=alarms(state, seeds, damaged or {}),
+        alarms=alarms(state, seeds),
         steps=steps_of(state, seeds),
         limits=[f"to be done in time, given up were: {', '.join(state.study.gave_up)}"] if state.study.gave_up else (),
         preliminary=state.study.relaxed,
@@ -30,7 +30,7 @@ def observations(state: State, seeds: int) -> list[Observation]:
     return [item for arm in state.arms() for seed in range(1, seeds + 1) for item in _observed(state, arm, seed)]
 
 
-def alarms(state: State, seeds: int, damaged: Mapping[str, str]) -> dict[str, list[Alarm]]:
+def alarms(state: State, seeds: int) -> dict[str, list[Alarm]]:
     """By task, what scores alone cannot show."""
     arms, found = state.arms(), {task: list[Alarm]() for task in state.study.tasks}
     for name, own in found.items():
@@ -39,7 +39,7 @@ def alarms(state: State, seeds: int, damaged: Mapping[str, str]) -> dict[str, li
         if done < len(runs):
             own.append(Alarm("unfinished", {"done": done, "runs": len(runs)}))
     for arm in arms:
-        found[arm.task].extend(_alarms(state, arm, seeds, damaged))
+        found[arm.task].extend(_alarms(state, arm, seeds))
     return found
 
 
@@ -72,7 +72,7 @@ def steps_of(state: State, seeds: int) -> dict[str, dict[str, Steps]]:
     return found
 
 
-def _alarms(state: State, arm: Arm, seeds: int, damaged: Mapping[str, str]) -> Iterator[Alarm]:
+def _alarms(state: State, arm: Arm, seeds: int) -> Iterator[Alarm]:
     sweep = arm.sweep
     if sweep and sweep.at_edge:
         side = "largest" if sweep.chosen == sweep.points[-1].rate else "smallest"
@@ -85,14 +85,14 @@ def _alarms(state: State, arm: Arm, seeds: int, damaged: Mapping[str, str]) -> I
     pilots = [state.pilot(arm, point.rate) for point in sweep.points] if sweep else []
     configs = [state.config(arm, seed, arm.rate) for seed in range(1, seeds + 1)]
     for what, members in (("learning rates", pilots), ("runs", configs)):
-        errors = [state.failed[c.id] for c in members if c.id in state.failed and c.id not in damaged]
+        errors = [state.failed[c.id] for c in members if c.id in state.failed and c.id not in state.damaged]
         if errors:
             facts = {"encoding": arm.encoding, "what": what, "failed": len(errors), "of": len(members)}
             yield Alarm("failed", {**facts, "error": errors[0]})
         for config in members:
-            if config.id in damaged:
+            if config.id in state.damaged:
                 facts = {"encoding": arm.encoding, "seed": config.seed, "rate": config.lr, "run": config.id}
-                yield Alarm("damaged", {**facts, "error": damaged[config.id]})
+                yield Alarm("damaged", {**facts, "error": state.damaged[config.id]})
 
 
 def settled(task: TaskAnalysis) -> bool:

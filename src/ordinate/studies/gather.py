@@ -1,6 +1,7 @@
 """From a store to a comparison: everything that a report shows, read from finished runs."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -8,49 +9,20 @@ from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.core.place import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
-from ordinate.store.files import read_json
 from ordinate.studies.comparison import Comparison, Curve, Profile, Sweep
 from ordinate.studies.findings import analysis
 from ordinate.studies.plan import PILOT
 from ordinate.studies.stages import next_stage, seeds_to_report
 from ordinate.studies.state import Arm, State
 from ordinate.training import RunConfig
-from ordinate.training.read import check
 
 PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding
 PER_ROW = ("split", "length", "score", "chance", "floor", "sequences", "hash", "seen")  # of an evaluated range
 
 
-class Tolerant(State):
-    """A study read for a report: a run whose result cannot be read counts as failed and takes no other with it."""
-
-    def __init__(self, state: State) -> None:
-        vars(self).update(vars(state))  # with all that it has read and made so far
-        self.failed = dict(state.failed)
-        self.damaged: dict[str, str] = {}
-        self._whole: set[str] = set()
-
-    def result(self, config: RunConfig) -> dict[str, Any] | None:
-        if config.id in self.damaged:
-            return None
-        try:
-            result = super().result(config)
-            if result is not None and config.id not in self._whole:
-                check(result)
-                self._whole.add(config.id)
-        except InputError as error:
-            self.damaged[config.id] = self.failed[config.id] = str(error)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            text = f"{self.store.run(config.id).folder} has a damaged result ({error!r}): move it away"
-            self.damaged[config.id] = self.failed[config.id] = text
-        else:
-            return result
-        return None
-
-
 def gather(study: State, command: str) -> Comparison:
     """A study as far as it has come."""
-    state = Tolerant(study)
+    state = replace(study, failed=dict(study.failed))  # with all that it has read, but failed runs may be tried again
     _give_up(state)
     seeds = seeds_to_report(state)
     arms = state.arms()
@@ -62,7 +34,7 @@ def gather(study: State, command: str) -> Comparison:
         command=command,
         metrics={task: base.make_task().metric for task, base in first.items()},
         trained={task: (base.train_lengths[0], base.train_lengths[-1]) for task, base in first.items()},
-        analysis=analysis(state, seeds, state.damaged),
+        analysis=analysis(state, seeds),
         sweeps=tuple(sweep for arm in arms if (sweep := _told(state, arm))),
         curves=tuple(_curve(state, arm, c) for arm in arms for c in done[arm.task, arm.encoding]),
         profiles=tuple(_profile(state, arm, configs) for arm in arms if (configs := done[arm.task, arm.encoding])),
@@ -129,7 +101,7 @@ def _shared(state: State, base: RunConfig) -> dict[str, Any]:
     return shared | {"evaluation_set": hashes}
 
 
-def _run(state: Tolerant, arm: Arm, config: RunConfig) -> dict[str, Any]:
+def _run(state: State, arm: Arm, config: RunConfig) -> dict[str, Any]:
     result, run = state.result(config), state.store.run(config.id)
     pilot = config.seed == PILOT
     row = {"run": config.id, "task": arm.task, "encoding": arm.encoding, "seed": config.seed, "rate": config.lr}
@@ -143,9 +115,7 @@ def _run(state: Tolerant, arm: Arm, config: RunConfig) -> dict[str, Any]:
 def _machine(state: State, configs: Sequence[RunConfig]) -> dict[str, Any]:
     """Where the first of the runs was made, of which that can be read."""
     for config in configs:
-        try:
-            environment = dict(read_json(state.store.run(config.id).folder / "env.json"))
-        except (InputError, OSError, TypeError, ValueError):
-            continue
-        return {key: value for key, value in environment.items() if key != "schema"}
+        with suppress(InputError):
+            environment = state.store.run(config.id).environment
+            return {key: value for key, value in environment.items() if key != "schema"}
     return {}

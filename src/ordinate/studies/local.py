@@ -236,7 +236,9 @@ class _Batch:
             self.queue.appendleft(config)
             return
         error = f"its process died {DEATHS} times ({why})"
-        self.local.store.run(config.id).fail(error)
+        with (run := self.local.store.run(config.id)).claimed() as mine:
+            if mine:
+                run.fail(error)
         self.failures[config.id] = error
         self.watch(Event("failed", config, error=error))
 
@@ -249,7 +251,7 @@ class _Batch:
             run = self.local.store.run(config.id)
             if run.done:
                 self.watch(Event("done", config))
-            elif run.state == "running":
+            elif run.busy():
                 still.append(config)
             else:
                 self.queue.append(config)

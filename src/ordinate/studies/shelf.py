@@ -1,18 +1,16 @@
 """The studies of a store: what was asked for, so that it can be reported and gone on with."""
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ordinate.core.errors import InputError, nearest
+from ordinate.core.errors import InputError, OtherVersionError, nearest
 from ordinate.core.rules import RULES
 from ordinate.store import Store
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import SCHEMA, readable
+from ordinate.store.store import by_age
 from ordinate.studies.plan import Study
-
-_ID = re.compile(r"[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,12 @@ def keep(store: Store, study: Study, command: str) -> Kept:
     """Write down what is asked for, before the first run."""
     folder = folder_of(store, study)
     if (folder / "study.json").exists():
-        readable(read_json(folder / "study.json"), folder / "study.json")
+        try:
+            readable(read_json(folder / "study.json"), folder / "study.json")
+        except OtherVersionError:
+            raise
+        except InputError:
+            pass  # damaged: what was asked for is known
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "study.json", {"schema": SCHEMA, "command": command, **study.as_dict()})
     return Kept(study, folder, command)
@@ -68,7 +71,7 @@ def _read(folder: Path) -> Kept:
     if rules != RULES:
         page = folder / "report.html"
         report = f"its report is {page}; " if page.exists() else ""
-        raise InputError(
+        raise OtherVersionError(
             f"study {folder.name} was made by rules {rules}, this program has {RULES}, and they are not mixed: "
             f"{report}compare again with  {content.get('command')}"
         )
@@ -83,8 +86,4 @@ def _read(folder: Path) -> Kept:
 
 def names(store: Store) -> list[str]:
     """The ids of all studies, the one asked for last at the end."""
-    folder = store.folder / "studies"
-    if not folder.is_dir():
-        return []
-    found = [f for f in folder.iterdir() if _ID.fullmatch(f.name) and (f / "study.json").exists()]
-    return [f.name for f in sorted(found, key=lambda f: (f / "study.json").stat().st_mtime)]
+    return [folder.name for folder in by_age(store.folder / "studies", "study.json")]

@@ -14,12 +14,6 @@ from ordinate.studies.sweep import choose, grow, left_floor, point
 from ordinate.training import RunConfig
 from ordinate.training.data import evaluation_sets
 
-# What a comparison reads from a result.
-READ = (
-    "status", "steps", "metric", "direction", "bar", "evaluation", "records", "norms", "timing", "memory",
-    "learnt_at", "parameters", "encoding_parameters",
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Arm:
@@ -38,11 +32,12 @@ class Arm:
 
 @dataclass
 class State:
-    """A study as far as its store has it. Runs in `failed` are not waited for."""
+    """A study as far as its store has it. Runs in `failed` are not waited for, nor are those that cannot be read."""
 
     study: Study
     store: Store
     failed: dict[str, str] = field(default_factory=dict)
+    damaged: dict[str, str] = field(default_factory=dict)  # some of `failed`: done, but unreadable
     _results: dict[str, dict[str, Any]] = field(default_factory=dict)
     _hashes: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
     _configs: dict[tuple[str, str, int, float, int], RunConfig] = field(default_factory=dict)
@@ -69,21 +64,29 @@ class State:
         return self._tasks[config.task]
 
     def result(self, config: RunConfig) -> dict[str, Any] | None:
-        """What a run came to, read once; refused if its problems are not those that the task gives now."""
-        if config.id not in self._results:
+        """What a run came to, read once. One that cannot be used counts as failed, and takes no other with it."""
+        if config.id not in self._results and config.id not in self.damaged:
             run = self.store.run(config.id)
-            if not run.done:
-                return None
-            found = run.result
-            lacking = [key for key in READ if key not in found]
-            if lacking:
-                raise InputError(f"{run.folder} has a result without {lacking[0]}: move it away to do the run again")
-            if {(r["split"], r["length"]): r["hash"] for r in found["evaluation"]} != self.sets(config):
-                raise InputError(
-                    f"run {config.id} was scored on other problems than {config.task} gives now: use another store"
-                )
-            self._results[config.id] = found
-        return self._results[config.id]
+            try:
+                if not run.done:
+                    return None
+                self._results[config.id] = self._usable(config, run.result)
+            except (InputError, OSError) as error:
+                self.damaged[config.id] = self.failed[config.id] = str(error)
+        return self._results.get(config.id)
+
+    def _usable(self, config: RunConfig, result: dict[str, Any]) -> dict[str, Any]:
+        """Its problems must be those that the task gives now."""
+        if {(r["split"], r["length"]): r["hash"] for r in result["evaluation"]} != self.sets(config):
+            raise InputError(
+                f"run {config.id} was scored on other problems than {config.task} gives now: use another store"
+            )
+        return result
+
+    @property
+    def asked(self) -> set[str]:
+        """The runs that it has looked for so far."""
+        return {config.id for config in self._configs.values()}
 
     def sets(self, config: RunConfig) -> dict[tuple[str, int], str]:
         """The hashes of the problems that all runs of a task are scored on, by split and length."""

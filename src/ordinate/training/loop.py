@@ -17,6 +17,7 @@ from ordinate.core.task import UNSCORED, Batch, Task
 from ordinate.model import Transformer, pick_device
 from ordinate.model.edge import arrive
 from ordinate.store import Run, Store
+from ordinate.store.claim import LostClaimError
 from ordinate.store.files import Record
 from ordinate.training import checkpoint, environment
 from ordinate.training.config import RunConfig
@@ -64,7 +65,10 @@ def train(config: RunConfig, store: Store, watch: ProgressWatch | None = None) -
 
 
 def attempt(config: RunConfig, store: Store, watch: ProgressWatch | None = None) -> bool:
-    """Do the run unless another process is at it; tells whether it is done now. An error stays in its folder."""
+    """Do the run unless another process is at it; tells whether it is done now. An error stays in its folder.
+
+    One that another process took over, because this one was silent for too long, is that one's.
+    """
     run = store.run(config.id)
     if run.done:
         return True
@@ -75,6 +79,9 @@ def attempt(config: RunConfig, store: Store, watch: ProgressWatch | None = None)
             with environment.prepared(config.threads, config.device):
                 run.begin(to_dict(config), environment.describe())
                 Training(config, store, run, watch or (lambda progress: None)).go()
+        except LostClaimError as lost:
+            run.log(str(lost))
+            return run.done
         except Exception as error:
             run.fail(error)
             raise
@@ -125,10 +132,10 @@ class Training:
         if saved:
             self.step, self.first_loss, self.status = saved["step"], saved["first_loss"], saved["status"]
             self.seconds, self.above, self.learnt = saved["seconds"], saved["above"], saved["learnt"]
-            self.run.journal.cut(saved["journal"])
+            self._cut(saved["journal"])
             self.run.log(f"continued at step {self.step}")
         else:
-            self.run.journal.cut(0)
+            self._cut(0)
             self.run.log(f"started: {self.task.name}, {self.config.model.encoding}, {self.config.steps} steps")
             self._norms()
         begin = saved_at = time.monotonic()
@@ -152,6 +159,13 @@ class Training:
         self.seconds = before + time.monotonic() - begin
         self._save()
         self._finish()
+
+    def _cut(self, size: int) -> None:
+        """Forget what followed the checkpoint. What is damaged before it must not show only when all is trained."""
+        with self.run.writing():
+            self.run.journal.cut(size)
+        for _ in self.run.records():
+            pass
 
     def update(self, batch: Packed) -> tuple[Tensor, Float[Tensor, "*asked classes"], Tensor]:
         """One step of the optimiser. Dropout, an encoding's too, draws from a stream named by the step."""
@@ -186,8 +200,7 @@ class Training:
             self.status = "diverged"
         elif check:
             validation = self._check(records)
-        self.run.journal.append(records)
-        self.run.beat()
+        self._append(records)
         left = each * (self.steps - self.step)
         self.watch(Progress(self.step, self.steps, value, accuracy, left, validation, self.learnt is not None))
 
@@ -234,9 +247,13 @@ class Training:
             changed, *_ = self.model.begin(plain, self.model.pair(place))
             added = (changed - plain).norm(dim=-1).mean().item()
         size = plain.norm(dim=-1).mean().item()
-        self.run.journal.append(
+        self._append(
             [self._record("train", None, "embedding_norm", size), self._record("train", None, "encoding_norm", added)]
         )
+
+    def _append(self, records: list[Record]) -> None:
+        with self.run.writing():
+            self.run.journal.append(records)
 
     def _record(self, split: str, length: int | None, metric: str, value: float) -> Record:
         kept = value if math.isfinite(value) else None  # JSON has no NaN
@@ -251,14 +268,12 @@ class Training:
 
     def _save(self) -> None:
         """Keep all that is needed to go on from here."""
-        if not self.run.mine():
-            raise InputError(f"run {self.run.id} was taken over by another process: this one stops")
-        self.run.beat()  # saves come at least twice in the silence after which a run counts as dead; records may not
-        state = {
-            "step": self.step, "first_loss": self.first_loss, "status": self.status, "seconds": self.seconds,
-            "above": self.above, "learnt": self.learnt, "journal": self.run.journal.sync(),
-        }  # fmt: skip
-        checkpoint.save(self.run.folder, self.run.id, self.model, self.optimiser, state)
+        with self.run.writing():
+            state = {
+                "step": self.step, "first_loss": self.first_loss, "status": self.status, "seconds": self.seconds,
+                "above": self.above, "learnt": self.learnt, "journal": self.run.journal.sync(),
+            }  # fmt: skip
+            checkpoint.save(self.run.folder, self.run.id, self.model, self.optimiser, state)
 
     def _finish(self) -> None:
         """Evaluate everywhere, keep weights and attention maps, and write the result last."""
@@ -268,7 +283,6 @@ class Training:
         )
         records = []
         for chosen in self.sets:
-            self.run.beat()
             scores = None if self.status == "diverged" else evaluate(self.model, self.task, self.config, chosen)
             if scores is not None and not math.isfinite(scores.values["loss"]):
                 self.status = "diverged"  # the last step went too far for any loss in training to show it
@@ -277,7 +291,7 @@ class Training:
         if self.status == "diverged":
             records = []  # what broken weights score is nobody's result
         keep_artefacts(self.run, self.model, self.config, self.task, self.sets)
-        journal = list(self.run.journal.read())
+        journal = list(self.run.records())
         result = summarise(self.config, self.store, self.task, self.sets, records, journal)
         shown = overlap(self.data, self.step, self.sets)
         for row, chosen in zip(result["evaluation"], self.sets, strict=True):

@@ -12,7 +12,7 @@ from ordinate.core.seeds import generator
 from ordinate.core.task import Task
 from ordinate.model import Transformer, record
 from ordinate.store import Run, Store
-from ordinate.store.files import Record, write_atomic
+from ordinate.store.files import Record
 from ordinate.training.baselines import baselines
 from ordinate.training.config import RunConfig
 from ordinate.training.data import EvaluationSet
@@ -80,9 +80,7 @@ def _content(task: Task, length: int, kind: str) -> str:
 
 def keep_artefacts(run: Run, model: Transformer, config: RunConfig, task: Task, sets: list[EvaluationSet]) -> None:
     """The weights, and attention maps of a few fixed examples."""
-    write_atomic(
-        run.folder / "model.safetensors", save({k: v.cpu().contiguous() for k, v in model.state_dict().items()})
-    )
+    run.write("model.safetensors", save({k: v.cpu().contiguous() for k, v in model.state_dict().items()}))
     chosen = next(s for s in sets if s.split == "id")
     batch = chosen.batch
     if batch.tokens.shape[1] > LONGEST_MAP or max(task.sides(chosen.length)) > reach(model):
@@ -96,4 +94,4 @@ def keep_artefacts(run: Run, model: Transformer, config: RunConfig, task: Task, 
         model(batch.tokens[:EXAMPLES].to(device), positions=positions[:EXAMPLES] if positions is not None else None)
     maps = {f"layer_{i}": w.float().cpu().contiguous() for i, w in enumerate(seen.weights)}
     maps |= {"tokens": batch.tokens[:EXAMPLES].contiguous(), "targets": batch.targets[:EXAMPLES].contiguous()}
-    write_atomic(run.folder / "attention.safetensors", save(maps, {"kernels": ",".join(seen.kernels)}))
+    run.write("attention.safetensors", save(maps, {"kernels": ",".join(seen.kernels)}))

@@ -1,0 +1,76 @@
+"""`ordinate store check`: whether all of a store can be read, and setting aside what cannot."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ordinate.store import Store
+    from ordinate.store.check import Fault
+
+
+def run(
+    repair: bool = typer.Option(
+        False, "--repair", help="Move what is damaged to STORE/damaged, and remove what processes left that died."
+    ),
+    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Read every file of every run and study. Exits with 1 if something is damaged."""
+    from ordinate.core.errors import InputError
+    from ordinate.store import open_store
+    from ordinate.studies import shelf
+    from ordinate.studies.check import faults
+
+    if not store.is_dir():
+        raise InputError(f"there is no folder {store} to check: name one with --store")
+    runs = open_store(store)
+    found = list(faults(runs))
+    damaged = [fault for fault in found if not fault.leftover]
+    told: dict[str, Any] = {
+        "runs": len(runs.runs()),
+        "studies": len(shelf.names(runs)),
+        "damaged": [{"path": str(fault.path), "problem": fault.problem} for fault in damaged],
+        "leftovers": [str(fault.path) for fault in found if fault.leftover],
+    }
+    if repair:
+        told |= _repaired(runs, found)
+    print(json.dumps(told, indent=1) if as_json else "\n".join(_lines(told)))
+    if damaged:
+        raise typer.Exit(1)
+
+
+def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
+    """What was moved, and what to type to get it again."""
+    from ordinate.store import Run
+    from ordinate.store.check import set_aside
+    from ordinate.store.store import is_id
+    from ordinate.studies.check import ways_back
+
+    damaged = [fault.path for fault in found if not fault.leftover]
+    again = ways_back(store, damaged)
+    moved = {path: place for path in damaged if (place := set_aside(store, path))}
+    for fault in found:
+        if fault.leftover and is_id(fault.path.parent.name) and fault.path.parent.parent == store.folder:
+            Run(fault.path.parent).tidy()
+        elif fault.leftover:
+            fault.path.unlink(missing_ok=True)
+    for path in set(damaged) - moved.keys():
+        print(f"ordinate: {path} was left where it is: somebody is at work on it", file=sys.stderr)
+    return {"moved": {str(path): str(place) for path, place in moved.items()}, "again": again}
+
+
+def _lines(told: dict[str, Any]) -> list[str]:
+    """A table of what is damaged, and in words what was done about it."""
+    lines = [f"{told['runs']} runs and {told['studies']} studies: {len(told['damaged'])} damaged"]
+    lines += [f"  {item['problem']}" for item in told["damaged"]]
+    if told["leftovers"]:
+        done = "removed" if "moved" in told else "removed by --repair"
+        lines.append(f"{len(told['leftovers'])} files were left by processes that died: harmless, {done}")
+    if "moved" not in told:
+        return [*lines, "set aside what is damaged with  ordinate store check --repair"] if told["damaged"] else lines
+    lines += [f"moved {path} to {place}" for path, place in told["moved"].items()]
+    return lines + [f"{', '.join(ids)} will be done again by  {command}" for command, ids in told["again"].items()]

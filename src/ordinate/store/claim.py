@@ -1,0 +1,137 @@
+"""Who is at work in a folder: a file that names one process. Its date is the heartbeat, for all who cannot see that."""
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from uuid import uuid4
+
+from ordinate.core.errors import InputError
+from ordinate.store.files import no_link, parse_json, write_json
+from ordinate.store.holder import Holder, started
+
+BEAT = 15.0  # seconds between heartbeats
+SILENCE = 120.0  # seconds without one after which a process that cannot be seen from here counts as dead
+
+
+class LostClaimError(InputError):
+    """Somebody else holds the claim now: whoever held it before has nothing more to write."""
+
+
+class Claim:
+    """One process at a time takes it, gives it up, or writes under it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.token = path, ""
+        self._ended = threading.Event()
+
+    @property
+    def holder(self) -> Holder | None:
+        """Whoever holds it and is alive, as far as one can tell who only looks."""
+        return self._living(time.time())
+
+    @property
+    def mine(self) -> bool:
+        """Whether it is still this object's: a process that slept too long may have lost it to another machine."""
+        holder, _ = self._read()
+        return bool(self.token) and holder is not None and holder.token == self.token
+
+    @contextmanager
+    def locked(self) -> Iterator[int]:
+        """Nobody else takes the claim, gives it up, or writes under it meanwhile."""
+        folder, path = self.path.parent, self.path.with_name(".lock")
+        while True:
+            if folder.is_symlink():
+                raise InputError(f"{folder} is a link, which is not followed: move it away")
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = no_link(str(path), os.O_RDWR | os.O_CREAT)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if path.exists() and os.path.samestat(os.fstat(lock), path.stat()):  # not moved away while we waited
+                    yield lock
+                    return
+            finally:
+                os.close(lock)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """The holder alone may write, and nobody takes over before that is written."""
+        with self.locked():
+            if not self.mine:
+                holder, _ = self._read()
+                who = f"a process on {holder.host}" if holder else "somebody who has ended since"
+                raise LostClaimError(f"{self.path.parent} was taken over by {who}: this process stops")
+            yield
+
+    def awaited(self, lock: int) -> Holder | None:
+        """Whoever holds it and is alive, as one must ask who waits for it.
+
+        Time is what the disk says, so that the clocks of two machines need not agree. A heartbeat that is ahead all the
+        same is set to now: who lives sets it anew, who is dead is waited for no longer than others.
+        """
+        os.utime(lock)
+        now = os.fstat(lock).st_mtime
+        holder, beat = self._read()
+        if holder and not holder.near and beat > now:
+            with suppress(OSError):
+                os.utime(self.path)
+        return self._living(now)
+
+    def take(self, lock: int) -> bool:
+        """Become the holder, unless another one is alive."""
+        holder = self.awaited(lock)
+        if holder and not (holder.near and holder.pid == os.getpid() and not holder.token):
+            return False
+        self.token, self._ended = uuid4().hex, threading.Event()
+        self.give(os.getpid(), self.token)
+        file = os.open(self.path, os.O_RDONLY)  # this one: whoever takes over writes another
+        threading.Thread(target=_beat, args=(file, self._ended), daemon=True).start()
+        return True
+
+    def give(self, pid: int, token: str = "") -> None:
+        """Write down who holds it. A process that was just started for it has no token, and takes the claim itself."""
+        write_json(self.path, asdict(Holder(pid, token, started(pid))))
+
+    def free(self) -> None:
+        """Give it up, unless somebody has taken over."""
+        self._ended.set()
+        with self.locked():
+            if self.mine:
+                self.path.unlink(missing_ok=True)
+        self.token = ""
+
+    def move_folder(self, place: Path) -> bool:
+        """Move the folder that is claimed as a whole to a new place, unless somebody is at work in it."""
+        with self.locked() as lock:
+            if self.awaited(lock):
+                return False
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(self.path.parent, place)
+            return True
+
+    def _living(self, now: float) -> Holder | None:
+        """By its process where that can be seen from here, by its heartbeat where it cannot."""
+        holder, beat = self._read()
+        if holder is None:
+            return None
+        return holder if (holder.runs if holder.near else now - beat < SILENCE) else None
+
+    def _read(self) -> tuple[Holder | None, float]:
+        """Who stands there, if anybody can be read, and when the heart beat last."""
+        try:
+            with open(self.path, "rb") as file:  # of what is not opened, a shared disk may tell a date of a minute ago
+                return Holder.read(parse_json(file.read())), os.fstat(file.fileno()).st_mtime
+        except (OSError, ValueError):
+            return None, 0.0
+
+
+def _beat(file: int, ended: threading.Event) -> None:
+    """Say again and again that this process is alive, whatever else it is busy with."""
+    while not ended.wait(BEAT):
+        with suppress(OSError):
+            os.utime(file)
+    os.close(file)

@@ -1,0 +1,76 @@
+"""What a run's files must hold: all that anybody reads of them is there and of its kind, or they are damaged."""
+
+from typing import Any
+
+Number = int | float
+LARGEST = 1e100  # of a number: nobody measures such a one, and its square is infinite
+MOST_SEQUENCES = 10**7  # scored at one length
+
+# By name, a type, or the words of which it must be one.
+_CONFIG: dict[str, Any] = dict(task=str, model=dict, seed=int, lr=Number, steps=int, train_lengths=list)
+_RESULT: dict[str, Any] = dict(
+    run=str, status=("finished", "diverged"), steps=int, learnt_at=int | None, parameters=int, encoding_parameters=int,
+    task=str, metric=str, direction=("higher", "lower"), bar=Number | None, evaluation=list, norms=dict, records=list,
+    memory=int | None, timing=dict,
+)  # fmt: skip
+_ROW: dict[str, Any] = dict(
+    split=("valid", "id", "ood", "shift"), length=int, sequences=int, hash=str, score=Number | None,
+    loss=Number | None, accuracy=Number | None, exact=Number | None, chance=Number, majority=Number,
+    position_only=Number, bag_of_tokens=Number, floor=Number, seen=Number | None, groups=dict,
+)  # fmt: skip
+_RECORD: dict[str, Any] = dict(step=int, split=str, metric=str, value=Number | None)
+
+
+def check_config(config: Any) -> None:
+    """Fails with what is missing, or of another kind than it was written; as do the others here."""
+    _fits("configuration", config, _CONFIG)
+    encoding = config["model"].get("encoding")
+    if not all(isinstance(name, str) for name in (encoding if isinstance(encoding, list) else [encoding])):
+        raise ValueError(f"encoding in configuration is {_short(encoding)}")
+
+
+def check_result(result: Any) -> None:
+    """With at least what was scored in distribution."""
+    _fits("result", result, _RESULT)
+    if (result["bar"] is None) != (result["metric"] == "loss"):
+        raise ValueError(f"bar is {result['bar']} for the metric {_short(result['metric'])}")
+    for row in result["evaluation"]:
+        _fits("evaluation", row, _ROW)
+        _fits("groups", row["groups"], dict.fromkeys(row["groups"], Number | None))
+        if not 1 <= row["sequences"] <= MOST_SEQUENCES:
+            raise ValueError(f"sequences in evaluation is {_short(row['sequences'])}")
+    lacking = {"valid", "id"} - {row["split"] for row in result["evaluation"]}
+    if lacking:
+        raise ValueError(f"evaluation has no row of {min(lacking)}")
+    for record in result["records"]:
+        check_record(record)
+    _fits("norms", result["norms"], dict(embedding_norm=Number, encoding_norm=Number))
+    _fits("timing", result["timing"], dict(seconds=Number))
+
+
+def check_record(record: Any) -> None:
+    """One line of a journal."""
+    _fits("record", record, _RECORD)
+
+
+def _fits(where: str, found: Any, kinds: dict[str, Any]) -> None:
+    if not isinstance(found, dict):
+        raise ValueError(f"{where} is {_short(found)}")
+    for name, kind in kinds.items():
+        if name not in found:
+            raise ValueError(f"{where} has no {name}")
+        value = found[name]
+        if not (value in kind if isinstance(kind, tuple) else _is(value, kind)):
+            raise ValueError(f"{name} in {where} is {_short(value)}")
+
+
+def _is(value: Any, kind: Any) -> bool:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        return False
+    return not isinstance(value, int | float) or abs(value) < LARGEST  # which NaN is not
+
+
+def _short(value: Any) -> str:
+    """As it stands there, but not a page of it."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."

@@ -1,0 +1,171 @@
+"""`ordinate store`: a store that is checked, repaired, packed and unpacked."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordinate.store import Run, open_store
+from ordinate.studies.compare import compare
+from ordinate.training import baselines
+
+from .conftest import Program
+
+SETTINGS: dict[str, Any] = dict(
+    seeds=2, workers=0, dim=8, heads=2, layers=1, steps=4, batch=8, lr=0.01, train_lengths=[3, 5], ood_lengths=[7],
+    evaluation_sequences=20,
+)  # fmt: skip
+
+
+def carry_out(store: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(baselines, "SEQUENCES", 1000)
+        compare("binary_majority", "rope,none", store=store, **SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one comparison of four runs."""
+    store = tmp_path_factory.mktemp("whole") / "runs"
+    carry_out(store)
+    return store
+
+
+@pytest.fixture
+def compared(whole: Path, store: str) -> Path:
+    """One to break."""
+    shutil.copytree(whole, store)
+    return Path(store)
+
+
+def report(ordinate: Program, store: str) -> Any:
+    done = ordinate("report", "--store", store, "--format", "json")
+    assert done.code == 0
+    return json.loads(done.out)
+
+
+def checked(ordinate: Program, *options: str) -> tuple[int, Any]:
+    done = ordinate("store", "check", "--store", "runs", "--json", *options)
+    return done.code, json.loads(done.out)
+
+
+def test_a_study_goes_into_a_file_and_comes_back(ordinate: Program, compared: Path) -> None:
+    other = Run(compared / ("0" * 12))  # of no study
+    shutil.copytree(open_store(compared).runs()[0].folder, other.folder)
+    (study,) = (compared / "studies").iterdir()
+    packed = ordinate("store", "pack", "one.zip", study.name[:4], "--store", "runs")
+    assert packed.code == 0 and packed.out.startswith("one.zip: ")
+    unpacked = ordinate("store", "unpack", "one.zip", "--store", "theirs")
+    assert unpacked.code == 0 and unpacked.out == "theirs: 4 runs and 1 studies\n"
+    assert report(ordinate, "theirs") == report(ordinate, "runs")
+    assert ordinate("store", "check", "--store", "theirs").code == 0
+    assert ordinate("store", "pack", "all.zip", "--store", "runs").code == 0
+    assert ordinate("store", "unpack", "all.zip", "--store", "whole").out == "whole: 5 runs and 1 studies\n"
+    for words, told in (
+        (("pack", "one.zip"), "one.zip exists already: choose another name"),
+        (("pack", "two.zip", "zzz"), "no study 'zzz' in runs"),
+        (("unpack", "one.zip"), "runs exists already: unpack into a new folder"),
+        (("unpack", "none.zip", "--store", "new"), "none.zip cannot be read: No such file"),
+        (("check", "--store", "none"), "there is no folder none to check"),
+    ):
+        done = ordinate("store", *words)
+        assert done.code == 2 and told in done.err and done.err.count("\n") == 1
+
+
+def test_a_sound_store_is_told_to_be(ordinate: Program, compared: Path) -> None:
+    done = ordinate("store", "check", "--store", "runs")
+    assert (done.code, done.out, done.err) == (0, "4 runs and 1 studies: 0 damaged\n", "")
+    assert checked(ordinate, "--repair") == (
+        0, {"runs": 4, "studies": 1, "damaged": [], "leftovers": [], "moved": {}, "again": {}}
+    )  # fmt: skip
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def test_what_is_damaged_is_set_aside_and_done_again(ordinate: Program, compared: Path) -> None:
+    before = report(ordinate, "runs")
+    one, two, three, four = (run.folder for run in open_store(compared).runs())
+    cut(one / "model.safetensors")
+    (two / "result.json").write_text((three / "result.json").read_text())
+    lines = (three / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+    (three / "metrics.jsonl").write_bytes(b"".join([*lines, *lines]))  # as two processes would write it
+    (four / "checkpoint.pt").touch()
+    (compared / "studies" / ("f" * 12)).mkdir()
+    (compared / "studies" / ("f" * 12) / "study.json").write_text("[]")
+    code, found = checked(ordinate)
+    assert code == 1 and found["leftovers"] == [f"runs/{four.name}/checkpoint.pt"]
+    problems = {Path(item["path"]).name: item["problem"] for item in found["damaged"]}
+    assert problems.keys() == {one.name, two.name, three.name, "f" * 12}
+    assert "model.safetensors is damaged" in problems[one.name]
+    assert f"is damaged (of run {three.name})" in problems[two.name]
+    assert "step 0 follows step 4" in problems[three.name]
+    table = ordinate("store", "check", "--store", "runs")
+    assert table.code == 1 and table.out.startswith("4 runs and 2 studies: 4 damaged\n")
+    assert "ordinate store check --repair" in table.out and table.err == ""
+
+    code, repaired = checked(ordinate, "--repair")
+    assert code == 1 and len(repaired["moved"]) == 4 and repaired["moved"][f"runs/{one.name}"] == (
+        f"runs/damaged/{one.name}-1"
+    )  # fmt: skip
+    ((command, ids),) = repaired["again"].items()
+    assert command.startswith("ordinate compare binary_majority") and set(ids) == {one.name, two.name, three.name}
+    assert (compared / "damaged" / f"{one.name}-1" / "model.safetensors").exists() and not one.exists()
+    assert not (four / "checkpoint.pt").exists()
+    assert checked(ordinate)[0] == 0
+
+    carry_out(compared)
+    after = report(ordinate, "runs")
+    assert after["tasks"] == before["tasks"] and after["failures"] == {}
+    cut(one / "model.safetensors")
+    assert checked(ordinate, "--repair")[1]["moved"] == {f"runs/{one.name}": f"runs/damaged/{one.name}-2"}
+
+
+def test_a_run_that_somebody_is_at_work_on_is_left_alone(ordinate: Program, compared: Path) -> None:
+    run = open_store(compared).runs()[0]
+    (run.folder / "result.json").unlink()
+    (run.folder / "config.json").write_text("[]")
+    with run.claimed() as mine:
+        assert mine and checked(ordinate, "--repair")[0] == 0 and run.folder.exists()
+    code, found = checked(ordinate)
+    assert code == 1 and "config.json is damaged (configuration is [])" in found["damaged"][0]["problem"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("result.json", b'{"schema": 1, "run": "x", "evaluation": []}'), ("result.json", b"[" * 50_000),
+        ("config.json", b"[1]"), ("config.json", b'{"task": 3}'), ("result.json", b'{"schema": 1' + b"0" * 400 + b"}"),
+    ],
+)  # fmt: skip
+def test_status_lists_all_runs_but_the_damaged_one(
+    ordinate: Program, compared: Path, name: str, content: bytes
+) -> None:
+    run = open_store(compared).runs()[0]
+    (run.folder / name).write_bytes(content)
+    done = ordinate("status", "--store", "runs", "--json")
+    assert done.code == 1 and len(json.loads(done.out)) == 3
+    assert run.id in done.err and done.err.count("\n") == 1 and "Traceback" not in done.err
+
+
+def test_a_damaged_table_is_written_anew_and_grows_no_more(ordinate: Program, compared: Path) -> None:
+    rows = ordinate("status", "--store", "runs").out
+    whole = (compared / "table.jsonl").read_bytes()
+    wrong = json.loads(whole.splitlines()[0])
+    wrong["row"]["task"] = []
+    for damage in (b"\xff\x00\n" * 9, b"[]\n" * 9, whole[:50], json.dumps(wrong).encode() + b"\n"):
+        (compared / "table.jsonl").write_bytes(damage)
+        sizes = []
+        for _ in range(3):
+            assert ordinate("status", "--store", "runs").out == rows
+            sizes.append((compared / "table.jsonl").stat().st_size)
+        assert sizes[1] == sizes[2]
+    for run in open_store(compared).runs():  # an error that is no text does no harm either
+        (run.folder / "result.json").unlink()
+        (run.folder / "error.txt").write_bytes(b"\xff\x1b[31m")
+    shown = ordinate("status", "--store", "runs")
+    assert shown.code == 0 and shown.out.count("failed") == 4 and "\x1b" not in shown.out
