@@ -121,11 +121,11 @@ class Training:
         return ending(self.config, self.learnt)[1]
 
     def go(self) -> None:
-        saved = checkpoint.load(self.run.folder, self.run.id, self.model, self.optimiser)
+        saved = checkpoint.load(self.run.folder, self.run.id, self.model, self.optimiser, self.config.steps)
         if saved:
-            self.step, self.first_loss, self.status = saved["step"], saved["first_loss"], saved["status"]
-            self.seconds, self.above, self.learnt = saved["seconds"], saved["above"], saved["learnt"]
-            self.run.journal.cut(saved["journal"])
+            self.step, self.first_loss, self.status = saved.step, saved.first_loss, saved.status
+            self.seconds, self.above, self.learnt = saved.seconds, saved.above, saved.learnt
+            self.run.journal.cut(saved.journal)
             self.run.log(f"continued at step {self.step}")
         else:
             self.run.journal.cut(0)
@@ -254,10 +254,10 @@ class Training:
         if not self.run.mine():
             raise InputError(f"run {self.run.id} was taken over by another process: this one stops")
         self.run.beat()  # saves come at least twice in the silence after which a run counts as dead; records may not
-        state = {
-            "step": self.step, "first_loss": self.first_loss, "status": self.status, "seconds": self.seconds,
-            "above": self.above, "learnt": self.learnt, "journal": self.run.journal.sync(),
-        }  # fmt: skip
+        journal = self.run.journal.sync()
+        state = checkpoint.Saved(
+            self.step, self.first_loss, self.status, self.seconds, self.above, self.learnt, journal
+        )
         checkpoint.save(self.run.folder, self.run.id, self.model, self.optimiser, state)
 
     def _finish(self) -> None:
