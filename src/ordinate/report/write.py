@@ -12,7 +12,6 @@ from ordinate.report.sentences import sentences
 from ordinate.report.table import Table, as_json, comma_separated, latex, markdown, markdown_text, plain
 from ordinate.report.tables import results, tables
 from ordinate.statistics.analysis import TaskAnalysis
-from ordinate.store.files import write_atomic
 from ordinate.studies.comparison import Comparison
 
 FORMATS = ("html", "md", "csv", "tex", "json")
@@ -81,7 +80,7 @@ def _write_figures(comparison: Comparison, folder: Path) -> None:
         if isinstance(figure, Heat) and not figure.panels:
             continue
         for ending, content in save(figure).items():
-            write_atomic(folder / f"{figure.name}.{ending}", content)
+            put(folder / f"{figure.name}.{ending}", content)
         put(folder / f"{figure.name}.csv", comma_separated(data(figure)))
 
 
