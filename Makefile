@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: install demo test app bench clean
+.PHONY: install demo test fuzz app bench clean
 
 install: $(READY)
 
@@ -24,6 +24,10 @@ test: install
 	$(BIN)/lint-imports
 	$(BIN)/python tests/browser/find_chromium.py
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
+
+# Ten thousand hostile command lines, files, stores and checkpoints, and two hundred kills: about half an hour.
+fuzz: install
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz 10000 --kills 200
 
 app: install
 	$(BIN)/ordinate app
