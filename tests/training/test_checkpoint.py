@@ -101,7 +101,7 @@ def test_a_pipe_in_its_place_is_not_waited_for(config: RunConfig, run: Run) -> N
 
 
 def test_a_file_that_unpacks_to_more_than_a_checkpoint_is_not_unpacked(config: RunConfig, run: Run) -> None:
-    wrong(run.folder / checkpoint.NAME, put("more", torch.zeros(checkpoint.ROOM // 4 + 1)))
+    wrong(run.folder / checkpoint.NAME, put("more", torch.zeros(checkpoint.ROOM // 2)))
     with pytest.raises(InputError, match="is no checkpoint"):
         train(config, Store(run.folder.parent))
 

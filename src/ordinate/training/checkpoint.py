@@ -119,7 +119,8 @@ def _check_moments(found: Any, optimiser: torch.optim.Optimizer, step: int) -> N
 
 def _check_tensor(name: str, found: Any, like: Tensor) -> None:
     """Another shape or kind of number would be read past its end by the fused optimiser."""
-    if type(found) is not Tensor or found.layout != torch.strided or found.is_quantized or not found.is_contiguous():
+    plain = type(found) is Tensor and found.layout == torch.strided and found.device.type == "cpu"
+    if not plain or found.is_quantized or not found.is_contiguous():
         raise ValueError(f"{name} is no plain tensor")
     if found.shape != like.shape or found.dtype != like.dtype:
         kinds = (f"{list(tensor.shape)} of {tensor.dtype}" for tensor in (found, like))
