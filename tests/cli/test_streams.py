@@ -40,13 +40,12 @@ def test_a_full_device_is_told(tmp_path: Path) -> None:
 
 def test_no_columns_are_as_good_as_unknown_ones(tmp_path: Path) -> None:
     for columns in ("0", "9" * 5000):
-        assert "one of" in shell("ordinate show k_back", tmp_path, COLUMNS=columns).stdout
+        assert "Chance" in shell("ordinate show k_back", tmp_path, COLUMNS=columns).stdout
 
 
 def test_letters_that_the_terminal_lacks_are_spelled_out(tmp_path: Path) -> None:
-    name = "é\udcff💥"
     ascii_only = dict(PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
-    done = shell(f"ordinate show {name.encode('utf-8', 'surrogateescape').decode('latin-1')}", tmp_path, **ascii_only)
+    done = shell("ordinate show é💥\udcff", tmp_path, **ascii_only)
     assert done.returncode == 2 and done.stderr.startswith("ordinate: unknown encoding or task") and done.stdout == ""
     shown = shell("ordinate show alibi", tmp_path, **ascii_only)
     assert shown.returncode == 0 and "Press" in shown.stdout

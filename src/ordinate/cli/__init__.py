@@ -21,7 +21,7 @@ from ordinate.core.errors import InputError, brief
 
 # A path that no file can have is a user's mistake; everything else that a system refuses may be well another time.
 _PATHS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
-LONGEST = 5000  # letters of one argument; more of them belong into a file
+LONGEST = 3000  # letters of one argument; more of them belong into a file
 
 app = typer.Typer(
     name="ordinate",
