@@ -66,6 +66,7 @@ def run(config: RunConfig, tmp_path: Path) -> Run:
         (put("model", {}), "its weights are not those of the model"),
         (put("model", [1]), "its weights are not those of the model"),
         (put("optimiser", None), "not subscriptable"),
+        (put("optimiser", torch.ones(2, 2)), "too many indices"),
         (put("optimiser", {"state": {}}), "its moments are not those of the optimiser"),
         (put("optimiser", {"state": {999: {}}}), "its moments are not those of the optimiser"),
         (put("optimiser", {"state": {0: {"step": torch.tensor(3.0)}}}), "moments of weight 0 are incomplete"),

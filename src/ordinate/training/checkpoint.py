@@ -59,7 +59,7 @@ def load(folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.O
         saved = _progress(content, steps)
         _check_weights(weights, model)
         _check_moments(moments, optimiser, saved.step)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise InputError(f"{path} is damaged ({error}): move it away to start the run again") from error
     model.load_state_dict(weights)
     # groups hold settings, which are the configuration's and not the file's
