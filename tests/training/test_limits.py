@@ -106,8 +106,8 @@ def test_no_comparison_has_millions_of_runs() -> None:
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        (dict(length=2**24), "batch 4 of length 16777216 at dim 256 would take"),
-        (dict(memory_length=2**24), "batch 1 of length 16777216 at dim 256 would take"),
+        (dict(length=2**24), "length must be at most 65,536, got 16777216"),
+        (dict(memory_length=2**18, dim=2**14), "batch 1 of length 262144 at dim 16384 would take"),
         (dict(batch=10**9), "batch 1000000000 of length 512"),
         (dict(rounds=HUGE), "rounds has more than 63 bits"),
         (dict(rounds=10**9), "rounds must be at most 10,000"),

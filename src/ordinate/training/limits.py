@@ -20,7 +20,8 @@ MOST: dict[str, float] = {
     "seed": LARGEST_INTEGER,
     **dict.fromkeys(("steps", "warmup"), 10**9),  # years of training
     **dict.fromkeys(("train_lengths", "test_lengths", "ood_lengths", "position_limit"), LARGEST_POSITION),
-    **dict.fromkeys(("length", "memory_length"), LARGEST_POSITION),
+    "length": 2**16,  # measured step by step, each of which takes the square of it
+    "memory_length": 2**18,  # measured once
     **dict.fromkeys(("coverage_draws", "rounds"), 10_000),
     "threads": 16 * (os.cpu_count() or 1),  # beyond, threads only wait for each other, until no more can be made
     **dict.fromkeys(("lr", "weight_decay", "clip", "init_std", "embedding_std"), LARGEST_NUMBER),
