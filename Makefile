@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: install demo test test-gpu app bench clean
+.PHONY: install demo test test-gpu fuzz app bench clean
 
 install: $(READY)
 
@@ -31,6 +31,10 @@ test: install
 # The tests of language models where there is an accelerator.
 test-gpu: install
 	ORDINATE_DEVICE=cuda $(BIN)/pytest tests/lm
+
+# Ten thousand hostile command lines, files, stores and checkpoints, and two hundred kills: about half an hour.
+fuzz: install
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz 10000 --kills 200
 
 app: install
 	$(BIN)/ordinate app

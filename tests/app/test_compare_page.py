@@ -60,6 +60,23 @@ def test_the_form_becomes_the_command(own: Store, started: list[Any]) -> None:
     assert expected in [block.value for block in at.code]
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        (
+            dict(steps="-5", dim="7", heads="2"),
+            "This form has no dim=7, steps=-5, as the address asks: the usual values stand",
+        ),
+        (dict(task="nothing"), "This form has no task=nothing, as the address asks: the usual value stands there"),
+        (dict(dim="32", dropout="0.10", tuned="false", lr="0.01", auto="true", steps="100"), ""),
+    ],
+)
+def test_what_an_address_asks_for_in_vain_is_told(address: dict[str, str], told: str, own: Store) -> None:
+    at = draw("compare", **({"task": "k_back"} | address))
+    assert not at.exception
+    assert told in "".join(warning.value.replace("\\", "") for warning in at.warning) and bool(at.warning) is bool(told)
+
+
 def test_the_quick_look_in_one_click(own: Store, started: list[Any]) -> None:
     at = draw("compare", task="k_back")
     at.multiselect(key="encodings-k_back").set_value(["rope", "alibi", "learned", "sinusoidal"])

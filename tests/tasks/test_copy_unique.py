@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from ordinate import tasks
 from ordinate.core.errors import InputError
 from ordinate.core.seeds import generator
+from ordinate.tasks import copy_unique
 
 
 @given(length=st.integers(1, 30), seed=st.integers(0, 2**32))
@@ -28,3 +29,10 @@ def test_a_list_longer_than_the_vocabulary_is_refused() -> None:
 
 def test_chance_is_one_of_all_lists() -> None:
     assert tasks.create("copy_unique", vocabulary=5).chance(2) == pytest.approx(1 / 20)
+
+
+def test_lists_drawn_in_parts_are_those_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = tasks.create("copy_unique")
+    whole = task.sample(50, 10, generator(0)).tokens
+    monkeypatch.setattr(copy_unique, "SHUFFLED", 64 * 7)
+    assert torch.equal(task.sample(50, 10, generator(0)).tokens, whole)

@@ -21,7 +21,7 @@ BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
         (dict(task="k_back(kk=3)"), r"k_back has no parameter kk: did you mean k\?"),
         (dict(task="k_back+markers"), "one task at a time, got 'k_back[+]markers'"),
         (dict(task="k_back(k=0)"), "k must be at least 1, got 0"),
-        (dict(task="k_back(vocabulary=1)"), "vocabulary must be at least 2, got 1"),
+        (dict(task="k_back(vocabulary=1)"), "vocabulary must be at least 2 and at most 1048576, got 1"),
         (dict(task="shift_pattern(vocabulary=3)"), "shift_pattern needs a vocabulary above 3"),
         (dict(task="copy_unique(vocabulary=30)", ood_lengths=40), "copy_unique makes lengths of 1 to 30 .*, got 40"),
         (dict(task="k_back(k=40)"), "at least 41 .*: give train_lengths"),

@@ -1,12 +1,14 @@
 """What a comparison may be asked: encodings, sizes, seeds and learning rates, with the usual ones as they start."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import streamlit as st
 
 from ordinate import encodings
+from ordinate.core.config import parse_value
 from ordinate.core.errors import InputError
 from ordinate.studies.plan import RATES, usual_seeds
 from ordinate.training.config import DIM
@@ -46,6 +48,21 @@ def ask(task: str) -> Asked:
     with st.expander("Settings", expanded=any(key in st.query_params for key in _KEYS)):
         settings, seeds, rates = _settings(made.most_steps, usual_seeds(1, max(2, len(chosen))))
     return Asked(task, [str(name) for name in chosen], seeds, rates, settings)
+
+
+def addressed() -> dict[str, str]:
+    """What the address asks of the form, read before the form is drawn: drawing it cleans the address."""
+    return {key: st.query_params[key] for key in ("task", *_KEYS) if key in st.query_params}
+
+
+def stands(key: str, text: str) -> bool:
+    """Whether the form shows what the address asks for. What depends on another choice may not be drawn at all."""
+    if key not in st.session_state:
+        return True
+    shown = st.session_state[key]
+    with suppress(InputError):
+        return text == str(shown) or parse_value(text) == shown
+    return False
 
 
 @st.cache_data(show_spinner=False)

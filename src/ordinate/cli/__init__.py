@@ -1,7 +1,9 @@
 """The program `ordinate`: one file per command. Nothing here loads torch before a command needs it."""
 
 import errno
+import os
 import sys
+from typing import NoReturn
 
 import typer
 
@@ -16,11 +18,12 @@ from ordinate.cli import show as show_command
 from ordinate.cli import status as status_command
 from ordinate.cli import store as store_commands
 from ordinate.cli import train as train_command
-from ordinate.core.errors import InputError
+from ordinate.cli.streams import prepare
+from ordinate.core.errors import InputError, brief
 
-# What a disk can do to a run that was right: full, over quota, read-only, forbidden, failing, too small, without locks,
-# or gone.
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG, errno.ENOLCK, errno.ENOENT)
+# A path that no file can have is a user's mistake; everything else that a system refuses may be well another time.
+_PATHS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
+LONGEST = 3000  # letters of one argument; more of them belong into a file
 
 app = typer.Typer(
     name="ordinate",
@@ -55,14 +58,35 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 
 def main() -> None:
     """Run a command. A user's mistake is one sentence on stderr and exit code 2, a full disk one and exit code 1."""
+    prepare()
+    try:
+        _run()
+    except InputError as error:
+        _end(str(error), 2)
+    except RecursionError:
+        _end("something that was given is nested too deeply to be read", 2)
+    except MemoryError:
+        _end("there is too little memory for this: ask for less at once", 1)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(1)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        if error.errno in _PATHS:
+            _end(f"{error.strerror}{where}: choose another name", 2)
+        _end(f"{error.strerror or error}{where}; what is done is kept, start again to go on", 1)
+
+
+def _run() -> None:
+    for word in sys.argv[1:]:
+        if len(word) > LONGEST:
+            raise InputError(f"{word} has {len(word):,} letters, and an argument has at most {LONGEST:,}")
     try:
         app()
-    except InputError as error:
-        print(f"ordinate: {error}", file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        if error.errno not in _DISK:
-            raise
-        where = f" while writing {error.filename}" if error.filename else ""
-        print(f"ordinate: {error.strerror}{where}; what is done is kept, start again to go on", file=sys.stderr)
-        sys.exit(1)
+    finally:
+        sys.stdout.flush()  # here, where it may fail
+
+
+def _end(sentence: str, code: int) -> NoReturn:
+    print(f"ordinate: {brief(sentence)}", file=sys.stderr)
+    sys.exit(code)

@@ -22,6 +22,8 @@ def run(
     from ordinate.studies.state import State
 
     report.known(form)
+    if figures and (output is not None or form != "html"):
+        raise InputError("--figures writes beside the page of the study: leave out -o and --format, or --figures")
     runs = open_store(store)
     kept = shelf.find(runs, study)
     comparison = gather(State(kept.study, runs), kept.command)

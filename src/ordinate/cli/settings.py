@@ -6,6 +6,8 @@ from typing import Any
 
 from ordinate.core.errors import InputError
 
+LONGEST = 1_000_000  # bytes of a file of settings
+
 
 def read_settings(file: Path | None, pairs: list[str] | None, taken: tuple[str, ...]) -> dict[str, Any]:
     """All settings in one layer; those in `taken` have another place on the command line."""
@@ -33,8 +35,15 @@ def _read(file: Path | None) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        size = file.stat().st_size
+        if not file.is_file() or size > LONGEST:
+            what = "is no file" if not file.is_file() else f"has {size:,} bytes"
+            raise InputError(f"{file} {what}: settings are read from a file of at most {LONGEST:,} bytes")
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is not TOML: {error}") from error
+    except (ValueError, RecursionError) as error:  # a number of more digits than Python reads has a class of its own
+        if isinstance(error, InputError):
+            raise
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise InputError(f"{file} is not TOML: {why}") from error

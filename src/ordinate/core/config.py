@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, get_origin, get_type_hints
 
 from ordinate.core.errors import InputError, nearest
-from ordinate.core.parameters import Parameter
+from ordinate.core.parameters import LARGEST_INTEGER, Parameter
 
 C = TypeVar("C")
 
@@ -35,7 +35,7 @@ def build(cls: type[C], *layers: Mapping[str, Any]) -> C:
     ]
     problems += [f"{name} is missing" for name in required]
     if problems:
-        raise InputError(f"{cls.__name__}: " + "; ".join(problems))
+        raise InputError("; ".join(problems))
     return cls(**values)
 
 
@@ -60,7 +60,11 @@ def _value(declared: Any, key: str, value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise InputError(f"{key} must be a table of keys and values, got {value!r}")
         return dict(value)
-    return Parameter(key, declared, None, "", None, None).check("", value)
+    found = Parameter(key, declared, None, "", None, None).check("", value)
+    for number in found if isinstance(found, tuple) else (found,):
+        if isinstance(number, int) and abs(number) > LARGEST_INTEGER:
+            raise InputError(f"{key} has more than 63 bits: no number here is so large")
+    return found
 
 
 def to_dict(config: Any) -> dict[str, Any]:
@@ -103,6 +107,8 @@ def parse_value(text: str) -> Any:
         return words[text.lower()]
     if text.startswith("[") and text.endswith("]"):
         inner = text[1:-1].strip()
+        if "[" in inner:
+            raise InputError(f"a list within a list cannot be read, got {text!r}: write [1,2,3]")
         return tuple(parse_value(part) for part in inner.split(",")) if inner else ()
     for kind in (int, float):
         try:
@@ -128,13 +134,13 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise InputError(f"expected key=value, got {pair!r}")
-        *path, last = key.split(".")
-        at = result
-        for part in path:
-            at = at.setdefault(part, {})
-            if not isinstance(at, dict):
-                raise InputError(f"{key}: {part} was already given a value")
-        if last in at:
+        table, dot, name = key.rpartition(".")
+        if "." in table:
+            raise InputError(f"{key} has too many dots: a setting is written dim or model.dim")
+        at = result.setdefault(table, {}) if dot else result
+        if not isinstance(at, dict):
+            raise InputError(f"{key}: {table} was already given a value")
+        if name in at:
             raise InputError(f"{key} was given twice")
-        at[last] = parse_value(text)
+        at[name] = parse_value(text)
     return result

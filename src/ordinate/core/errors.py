@@ -1,11 +1,17 @@
 """The exception that means "the caller asked for something that cannot be done"; three kinds of it can be caught."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+LONGEST_WORD, LONGEST_SENTENCE = 400, 2000  # letters that somebody may want to read
 
 
 class InputError(ValueError):
     """Bad input, in one sentence: what was asked, what was found, what to do. The program then exits with 2."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(brief(sentence))
 
 
 class OtherVersionError(InputError):
@@ -20,11 +26,22 @@ class CausalError(InputError):
     """An encoding that is defined for causal attention alone was asked to look both ways."""
 
 
+def brief(sentence: str) -> str:
+    """A sentence on one line, without the middle of whatever is too long: a bad value may have a million letters."""
+    line = " ".join(part.strip() for part in sentence.splitlines())
+    words = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: _cut(word[0], LONGEST_WORD), line)
+    return _cut(words, LONGEST_SENTENCE)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest * 3 // 4]} … {text[-longest // 5 :]}"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The end of an error about an unknown word: the closest known ones, or all of them."""
     known = sorted(known)
     lower = {name.lower(): name for name in known}
-    close = [lower[match] for match in get_close_matches(word.lower(), lower, n=3, cutoff=0.6)]
+    close = [lower[match] for match in get_close_matches(word.lower()[:LONGEST_WORD], lower, n=3, cutoff=0.6)]
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(known)}" if known else "it takes none"

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from ordinate.core.errors import InputError, nearest
 
 LARGEST_WHOLE = 2**31 - 1  # sizes of tensors beyond this are mistakes
+LARGEST_INTEGER = 2**63 - 1  # that a computer counts with; seeds may be so large
 LARGEST_NUMBER = (2 - 2**-23) * 2.0**127  # of float32
 
 
@@ -75,8 +76,8 @@ class Parameter:
             below, above = self.low is not None and number < self.low, self.high is not None and number > self.high
             finite = isinstance(number, int) or math.isfinite(number)
             if below or above or not finite:
-                edges = [f"at least {self.low:g}"] if self.low is not None else []
-                edges += [f"at most {self.high:g}"] if self.high is not None else []
+                edges = [f"at least {self.low:.10g}"] if self.low is not None else []
+                edges += [f"at most {self.high:.10g}"] if self.high is not None else []
                 edges += [] if finite else ["finite"]
                 raise InputError(f"{_of(owner, self.name)} must be {' and '.join(edges)}, got {number!r}")
 

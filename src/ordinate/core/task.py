@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ordinate.core.errors import InputError, nearest
 
+MOST_ITEMS = 2**20  # different ids that a task may have: four times the largest vocabularies in use
 UNSCORED = -100  # a target that no loss and no score looks at; the number that torch's cross-entropy leaves out
 
 MULTIPLES = (1.25, 1.5, 2, 3, 4)  # of the longest trained length: what is tested beyond it

@@ -6,9 +6,12 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+import torch
+
 from ordinate.core.choice import parse_choice
 from ordinate.core.encoding import Encoding, Shape
 from ordinate.core.errors import AxesError, InputError
+from ordinate.core.memory import require
 from ordinate.core.registry import Registry
 from ordinate.core.seeds import generator
 
@@ -47,16 +50,19 @@ def create(
     _check_name(name)
     shape = Shape(dim, heads, length, layers, causal, axes, head_dim, token_size)
     checked = registry.checked(name, parameters)
-    try:
-        encoding = registry.get(name)(shape, **checked)
-        if not any(p.is_meta for p in encoding.parameters()):
-            encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))
-    except RuntimeError as error:  # as torch has it
-        if "allocate memory" not in str(error):
-            raise
-        raise InputError(f"{name} with these parameters does not fit into memory: choose smaller ones") from error
+    cls = registry.get(name)
+    with torch.device("meta"):  # without storage, to see how much it takes
+        _check_memory(cls(shape, **checked))
+    encoding = cls(shape, **checked)
+    if not any(p.is_meta for p in encoding.parameters()):
+        encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))
     encoding.parameters_given = checked
     return encoding
+
+
+def _check_memory(encoding: Encoding) -> None:
+    tensors = (*encoding.parameters(), *encoding.buffers())
+    require(sum(tensor.numel() * tensor.element_size() for tensor in tensors), f"{encoding.name} with these parameters")
 
 
 def _check_name(name: Any) -> None:

@@ -75,10 +75,9 @@ class Stretch:
         trainer = self.trainer
         if not self.first:
             return
-        self.run.beat()
         if not self.replay:
-            record = {"step": trainer.step, "tokens": trainer.tokens, **numbers}
-            self.written = self.run.journal.append([record])
+            with self.run.writing():
+                self.written = self.run.journal.append([{"step": trainer.step, "tokens": trainer.tokens, **numbers}])
             for tracker in trackers:
                 tracker.log(trainer.tokens, numbers)
         left = (self.end - trainer.step) * trainer.config.step_tokens / numbers.get("tokens_per_second", float("nan"))
@@ -88,9 +87,10 @@ class Stretch:
         """Replace the latest checkpoint; older ones stay as long as they are asked for."""
         state = self.trainer.state()
         if self.first:
-            if not self.replay:
-                self.run.journal.sync()
-            checkpoint.save(self.latest, self.owner, {**state, "journal": self.written})
+            with self.run.writing():
+                if not self.replay:
+                    self.run.journal.sync()
+                checkpoint.save(self.latest, self.owner, {**state, "journal": self.written})
             if self.trainer.options.keep > 1 and not self.replay:
                 _link(self.latest, self.home.folder / f"step_{self.trainer.step:09d}.pt")
                 for old in sorted(self.home.folder.glob("step_*.pt"))[: -self.trainer.options.keep]:

@@ -7,7 +7,13 @@ from typing import Any, Literal
 from ordinate.core.choice import Choice, parse_choice
 from ordinate.core.config import build, settle
 from ordinate.core.errors import InputError, nearest
+from ordinate.core.parameters import LARGEST_WHOLE
 from ordinate.encodings import canonical
+
+# Sizes past these are mistakes; what a machine can hold is less.
+MOST = dict.fromkeys(
+    ("vocabulary", "dim", "heads", "length", "kv_heads", "head_dim", "hidden", "classes"), LARGEST_WHOLE
+) | dict(layers=1024, axes=16)  # the deepest transformers that anyone has trained had a thousand layers
 
 
 @dataclass(frozen=True)
@@ -43,22 +49,11 @@ class ModelConfig:
     def __post_init__(self) -> None:
         problems = settle(self)
         if problems:
-            raise InputError("ModelConfig: " + "; ".join(problems))
+            raise InputError("; ".join(problems))
         problems = [
-            f"{name} must be at least 1, got {value}"
-            for name in (
-                "vocabulary",
-                "dim",
-                "heads",
-                "layers",
-                "length",
-                "axes",
-                "kv_heads",
-                "head_dim",
-                "hidden",
-                "classes",
-            )
-            if (value := getattr(self, name)) is not None and value < 1
+            f"{name} must be at least 1 and at most {most}, got {value}"
+            for name, most in MOST.items()
+            if (value := getattr(self, name)) is not None and not 1 <= value <= most
         ]
         if not problems and self.head_dim is None and self.dim % self.heads:
             problems.append(f"{self.heads} heads do not divide dim {self.dim}: choose dim divisible by heads")
@@ -81,7 +76,7 @@ class ModelConfig:
         elif len(named) > self.layers:
             problems.append(f"{len(named)} encodings for {self.layers} layers: at most one per layer")
         if problems:
-            raise InputError("ModelConfig: " + "; ".join(problems))
+            raise InputError("; ".join(problems))
         # A default that is spelled out is no other model.
         spelled = dict(
             kv_heads=self.heads, head_dim=self.dim // self.heads, hidden=4 * self.dim, classes=self.vocabulary
@@ -111,6 +106,14 @@ class ModelConfig:
     @property
     def outputs(self) -> int:
         return self.classes or self.vocabulary
+
+    @property
+    def weights(self) -> int:
+        """How many numbers the matrices of the network hold; those of encodings are not among them."""
+        attention = 2 * self.dim * self.head_width * (self.heads + self.key_heads)
+        forward = (3 if self.activation == "swiglu" else 2) * self.dim * self.hidden_width
+        tables = self.vocabulary + (0 if self.tied else self.outputs)
+        return self.layers * (attention + forward) + tables * self.dim
 
     def choices(self) -> tuple[tuple[Choice, ...], ...]:
         """The encodings of each layer: one entry per layer, each of one or more that act together."""

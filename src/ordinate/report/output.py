@@ -1,5 +1,7 @@
 """Where one document goes: a file, standard output, or through whatever else stands at a path."""
 
+import errno
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,20 +10,29 @@ from ordinate.core.errors import InputError
 from ordinate.store.files import write_atomic
 
 
-def put(path: Path, text: str) -> None:
+def put(path: Path, content: str | bytes) -> None:
     """Replace a regular file as a whole; write through a device, a pipe or a link, which must stay what it is."""
-    data = text.encode("utf-8", "backslashreplace")  # a name from a command line may hold bytes that are no letters
+    # a name from a command line may hold bytes that are no letters
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     if path.is_dir() or not path.parent.is_dir():
         why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise InputError(f"{path} cannot be written: {why}")
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            with open(path, "wb") as file:
+            with open(path, "wb", opener=_without_waiting) as file:
                 file.write(data)
         else:
             write_atomic(path, data)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+        unread = error.errno == errno.ENXIO
+        raise InputError(f"{path} cannot be written: {'nobody reads from it' if unread else error.strerror}") from error
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a pipe only if it has a reader: one that nobody reads would be waited for without a word."""
+    number = os.open(path, flags | os.O_NONBLOCK, 0o666)
+    os.set_blocking(number, True)
+    return number
 
 
 def deliver(pieces: Iterable[str], output: Path | None) -> None:

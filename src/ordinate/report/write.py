@@ -14,7 +14,6 @@ from ordinate.report.tables import results, tables
 from ordinate.statistics.analysis import TaskAnalysis
 from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.reach import Reach, Steps
-from ordinate.store.files import write_atomic
 from ordinate.studies.comparison import Comparison
 
 FORMATS = ("html", "md", "csv", "tex", "json")
@@ -92,7 +91,7 @@ def _write_figures(comparison: Comparison, folder: Path) -> None:
         if isinstance(figure, Heat) and not figure.panels:
             continue
         for ending, content in save(figure).items():
-            write_atomic(folder / f"{figure.name}.{ending}", content)
+            put(folder / f"{figure.name}.{ending}", content)
         put(folder / f"{figure.name}.csv", comma_separated(data(figure)))
 
 

@@ -17,11 +17,13 @@ from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
+from ordinate.core.memory import require
 from ordinate.store import Store
 from ordinate.studies.executor import Event, EventWatch, Stopped
 from ordinate.training import Progress, RunConfig
 
 DEATHS = 3  # of a worker at the same run, before the run counts as failed
+WORKER = 150_000_000  # bytes that a process needs before it has any work: mostly torch
 POLL = 0.5  # seconds between looks at runs that another driver does
 
 
@@ -86,6 +88,7 @@ class Local:
         wanted = max(1, len(cores) // threads) if workers is None else workers
         if wanted < 1:
             raise InputError(f"workers must be at least 0 (none: all in this process), got {wanted}")
+        require(wanted * WORKER, f"{wanted} workers")
         self.store, self.threads = store, threads
         # Two drivers with one pinned worker each would meet on one core, so only a full machine is pinned.
         pinned = wanted == len(cores) and threads == 1

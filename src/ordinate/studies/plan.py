@@ -21,6 +21,7 @@ RATES = (0.001, 0.003, 0.01)  # where the search for a learning rate starts
 PILOT_SHARE = 4  # a rate is judged by what it reaches in this part of the budget
 SEEDS, QUICK_SEEDS = 6, 3
 MANY = 1000  # runs that nobody starts by mistake
+MOST_RUNS = 100_000  # of one comparison: more than a machine does in a year
 
 Seeds = int | Literal["auto"]
 
@@ -125,7 +126,10 @@ def plan(
         for task in named
         for encoding in chosen
     )
-    return Study(bases, seeds, grid, quick)
+    study = Study(bases, seeds, grid, quick)
+    if study.size > MOST_RUNS:
+        raise InputError(f"this would be {study.size:,} runs, and a comparison has at most {MOST_RUNS:,}: ask for less")
+    return study
 
 
 def _names(given: str | Sequence[str], kind: str, parse: Any) -> list[str]:

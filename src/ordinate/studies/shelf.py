@@ -45,6 +45,8 @@ def keep(store: Store, study: Study, command: str) -> Kept:
 def find(store: Store, start: str = "") -> Kept:
     """The study whose id starts like this; without one, the one that was asked for last."""
     known = names(store)
+    if store.folder.exists() and not store.folder.is_dir():
+        raise InputError(f"{store.folder} is a file, not a folder of runs")
     if not known:
         raise InputError(f"no study in {store.folder} yet: start one with  ordinate compare k_back")
     found = [name for name in known if name.startswith(start)]

@@ -4,9 +4,13 @@ import math
 from typing import Annotated
 
 import torch
+from jaxtyping import Int
+from torch import Tensor
 
 from ordinate.core.parameters import Param
-from ordinate.core.task import UNSCORED, Batch, Task
+from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task
+
+SHUFFLED = 2**22  # items that are put into a random order at once
 
 
 class CopyUnique(Task):
@@ -16,7 +20,9 @@ class CopyUnique(Task):
     family = "copying"
 
     def __init__(
-        self, *, vocabulary: Annotated[int, Param("different items, and so the longest list", low=2)] = 64
+        self,
+        *,
+        vocabulary: Annotated[int, Param("different items, and so the longest list", low=2, high=MOST_ITEMS)] = 64,
     ) -> None:
         self.items = vocabulary
         self.start, self.separator, self.end = range(vocabulary, vocabulary + 3)
@@ -36,15 +42,23 @@ class CopyUnique(Task):
         return (2 * length + 2,)
 
     def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
-        items = torch.rand(count, self.items, generator=generator).argsort(dim=1)[:, :length]
+        items = torch.cat([self._shuffled(rows, generator)[:, :length] for rows in self._few_at_a_time(count)])
         start, separator, end = (torch.full((count, 1), s) for s in (self.start, self.separator, self.end))
         tokens = torch.cat((start, items, separator, items), dim=1)
         unscored = torch.full((count, length + 1), UNSCORED)
         return Batch(tokens, torch.cat((unscored, items, end), dim=1))
 
+    def _shuffled(self, count: int, generator: torch.Generator) -> Int[Tensor, "count items"]:
+        return torch.rand(count, self.items, generator=generator).argsort(dim=1)
+
+    def _few_at_a_time(self, count: int) -> list[int]:
+        """A thousand shuffles of a million items would take 20 GB at once; in parts they are the same."""
+        most = max(1, SHUFFLED // self.items)
+        return [min(most, count - start) for start in range(0, count, most)]
+
     def chance(self, length: int, split: str = "id") -> float:
-        """One of all lists without repetition."""
-        return 1 / math.perm(self.items, length)
+        """One of all lists without repetition; there are too many long ones for a number to say so."""
+        return 1 / math.perm(self.items, length) if length < 200 else 0.0
 
     def solve(self, tokens: list[int]) -> list[int]:
         items = tokens[1 : tokens.index(self.separator)]

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.task import UNSCORED, Batch, Task, letter
+from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task, letter
 
 
 class FirstLast(Task):
@@ -23,8 +23,10 @@ class FirstLast(Task):
         mode: Annotated[
             Literal["values", "bits", "pairs"], Param("first against last, the same on bits, or every pair of equals")
         ] = "values",
-        vocabulary: Annotated[int | None, Param("different items; none: 16, and 2 for bits", low=2)] = None,
-        farthest: Annotated[int, Param("pairs: distances from here on share one answer", low=2)] = 16,
+        vocabulary: Annotated[
+            int | None, Param("different items; none: 16, and 2 for bits", low=2, high=MOST_ITEMS)
+        ] = None,
+        farthest: Annotated[int, Param("pairs: distances from here on share one answer", low=2, high=MOST_ITEMS)] = 16,
     ) -> None:
         if mode == "bits" and vocabulary not in (None, 2):
             raise InputError(f"first_last on bits has 2 values, got vocabulary={vocabulary}: use mode=values")
@@ -70,14 +72,13 @@ class FirstLast(Task):
         if self.mode != "pairs":
             return 0.5
         miss = 1 - 1 / self.items
-        frequency = [0.0] * self.classes
+        nowhere = nearby = far = 0.0
         for t in range(1, length):
-            frequency[0] += miss**t
-            for distance in range(1, min(t, self.farthest - 1) + 1):
-                frequency[distance] += miss ** (distance - 1) / self.items
+            nowhere += miss**t
+            nearby += 1 / self.items  # the distance 1; every other below the farthest is rarer
             if t >= self.farthest:
-                frequency[self.farthest] += miss ** (self.farthest - 1) - miss**t
-        return max(frequency) / (length - 1)
+                far += miss ** (self.farthest - 1) - miss**t
+        return max(nowhere, nearby, far) / (length - 1)
 
     def solve(self, tokens: list[int]) -> list[int]:
         if self.mode != "pairs":

@@ -6,7 +6,7 @@ import torch
 
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.task import UNSCORED, Batch, Task, letter
+from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task, letter
 
 
 class ImagePattern(Task):
@@ -21,7 +21,7 @@ class ImagePattern(Task):
         *,
         down: Annotated[int, Param("rows from the marked cell down to the one asked for; negative: up")] = 1,
         right: Annotated[int, Param("columns from the marked cell to the right; negative: to the left")] = 2,
-        vocabulary: Annotated[int, Param("different symbols", low=2)] = 16,
+        vocabulary: Annotated[int, Param("different symbols", low=2, high=MOST_ITEMS)] = 16,
     ) -> None:
         if down == right == 0:
             raise InputError("image_pattern cannot ask for the marked cell itself: choose down or right other than 0")

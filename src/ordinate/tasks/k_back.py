@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.task import UNSCORED, Batch, Task, letter
+from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task, letter
 
 
 class KBack(Task):
@@ -26,7 +26,7 @@ class KBack(Task):
             int | tuple[int, ...],
             Param("steps back; of a list, each sequence draws one and is given it as a prefix token", low=1),
         ] = 3,
-        vocabulary: Annotated[int, Param("different items", low=2)] = 16,
+        vocabulary: Annotated[int, Param("different items", low=2, high=MOST_ITEMS)] = 16,
     ) -> None:
         self.mode, self.items, self.prefixed = mode, vocabulary, isinstance(k, tuple)
         self.steps = k if isinstance(k, tuple) else (k,)

@@ -10,7 +10,7 @@ from torch.nn.functional import pad
 
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.task import UNSCORED, Batch, Task
+from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task
 
 PADDING, START, MIDDLE, END = range(4)  # markers are ids that values have too: the place alone tells which is meant
 
@@ -27,7 +27,7 @@ class Markers(Task):
     def __init__(
         self,
         *,
-        vocabulary: Annotated[int, Param("values run from 1 to vocabulary - 1", low=5)] = 128,
+        vocabulary: Annotated[int, Param("values run from 1 to vocabulary - 1", low=5, high=MOST_ITEMS)] = 128,
         first: Annotated[int, Param("terms before the middle marker", low=2)] = 4,
         rest: Annotated[int, Param("terms after it", low=1)] = 8,
     ) -> None:
@@ -35,9 +35,8 @@ class Markers(Task):
         if vocabulary <= terms:
             raise InputError(f"markers needs a vocabulary above {terms} for its {terms} terms, got {vocabulary}")
         self.first, self.rest = first, rest
-        # Every rising progression that fits, each equally likely.
-        pairs = [(a, d) for d in range(1, vocabulary) for a in range(1, vocabulary - (terms - 1) * d)]
-        self.progressions = torch.tensor(pairs)
+        # Every rising progression that fits, each equally likely: how many there are with a step of 1, of up to 2, ...
+        self.counts = torch.arange(vocabulary - terms, 0, 1 - terms).cumsum(dim=0)
         super().__init__(
             vocabulary=vocabulary,
             classes=vocabulary,
@@ -50,15 +49,26 @@ class Markers(Task):
         )
 
     def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
-        index = torch.arange(len(self.progressions))
-        # A few hundred progressions are all there are: every fifth is kept for evaluation (S0's 80 and 20 %).
-        own = self.progressions[(index % HELD_OUT > 0) if split == "train" else (index % HELD_OUT == 0)]
-        a, d = own[torch.randint(len(own), (count,), generator=generator)].unbind(dim=1)
+        a, d = self._progression(self._drawn(count, generator, split))
         values = a[:, None] + d[:, None] * torch.arange(self.first + self.rest)
         start, middle, end = (torch.full((count, 1), marker) for marker in (START, MIDDLE, END))
         content = torch.cat((start, values[:, : self.first], middle, values[:, self.first :], end), dim=1)
         tokens = pad(content, (0, length - content.shape[1]), value=PADDING)
         return Batch(tokens, pad(tokens[:, 1:], (0, 1), value=UNSCORED))
+
+    def _drawn(self, count: int, generator: torch.Generator, split: str) -> Int[Tensor, " b"]:
+        """A few hundred progressions are all there are: every fifth is kept for evaluation (S0's 80 and 20 %)."""
+        held = (int(self.counts[-1]) - 1) // HELD_OUT + 1
+        if split != "train":
+            return HELD_OUT * torch.randint(held, (count,), generator=generator)
+        drawn = torch.randint(int(self.counts[-1]) - held, (count,), generator=generator)
+        return drawn + drawn // (HELD_OUT - 1) + 1
+
+    def _progression(self, index: Int[Tensor, " b"]) -> tuple[Int[Tensor, " b"], Int[Tensor, " b"]]:
+        """First term and step of the progressions with these numbers, counted by step and then by first term."""
+        below = torch.searchsorted(self.counts, index, right=True)
+        before = pad(self.counts, (1, 0))[below]
+        return index - before + 1, below + 1
 
     def groups(self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"]) -> dict[str, Bool[Tensor, "b n"]]:
         at = torch.arange(1, tokens.shape[1] + 1).expand_as(tokens)  # the target's place: one past the token's
@@ -79,6 +89,6 @@ class Markers(Task):
         return [*whole[1:], UNSCORED]
 
     def example(self) -> list[int]:
-        a, d = self.progressions[len(self.progressions) // 2].tolist()
+        a, d = (int(part) for part in self._progression(self.counts[-1:] // 2))
         values = [a + d * i for i in range(self.first + self.rest)]
         return [START, *values[: self.first], MIDDLE, *values[self.first :], END, PADDING]

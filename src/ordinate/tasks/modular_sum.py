@@ -5,7 +5,7 @@ from typing import Annotated
 import torch
 
 from ordinate.core.parameters import Param
-from ordinate.core.task import UNSCORED, Batch, Task
+from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task
 
 
 class ModularSum(Task):
@@ -15,7 +15,9 @@ class ModularSum(Task):
 
     family = "counting"
 
-    def __init__(self, *, base: Annotated[int, Param("numbers and sums run from 0 to base - 1", low=2)] = 5) -> None:
+    def __init__(
+        self, *, base: Annotated[int, Param("numbers and sums run from 0 to base - 1", low=2, high=MOST_ITEMS)] = 5
+    ) -> None:
         # The causal mask tells which numbers are earlier, and a sum does not ask for their order.
         easy = base <= 5
         super().__init__(

@@ -10,7 +10,7 @@ from torch.nn.functional import pad
 
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.task import UNSCORED, Batch, Task, letter
+from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task, letter
 
 
 class ShiftPattern(Task):
@@ -25,7 +25,9 @@ class ShiftPattern(Task):
         self,
         *,
         mode: Annotated[Literal["present", "where"], Param("whether the pattern occurs, or where")] = "present",
-        vocabulary: Annotated[int, Param("different tokens; the first of them make up the pattern", low=3)] = 16,
+        vocabulary: Annotated[
+            int, Param("different tokens; the first of them make up the pattern", low=3, high=MOST_ITEMS)
+        ] = 16,
         pattern: Annotated[int, Param("tokens in the pattern, all different", low=2, high=6)] = 3,
     ) -> None:
         if vocabulary <= pattern:

@@ -7,7 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.parameters import Param
-from ordinate.core.task import Batch, Task
+from ordinate.core.task import MOST_ITEMS, Batch, Task
 
 # For every class two places and the values that stand there, counted from 0, as the document S1 states them.
 RULES = (((3, 5), (7, 8)), ((5, 3), (10, 9)), ((15, 7), (20, 4)))
@@ -26,7 +26,7 @@ class ValueAtPosition(Task):
         balanced: Annotated[
             bool, Param("all six values in every sequence; false: as published, where counts give answers away")
         ] = True,
-        vocabulary: Annotated[int, Param("different values", low=10)] = 20,
+        vocabulary: Annotated[int, Param("different values", low=10, high=MOST_ITEMS)] = 20,
     ) -> None:
         super().__init__(
             vocabulary=vocabulary,
@@ -40,7 +40,8 @@ class ValueAtPosition(Task):
         )
         self.balanced = balanced
         self.places, self.values = torch.tensor(RULES).flatten(0, 1).unbind(dim=1)
-        self.fillers = torch.tensor([value for value in range(vocabulary) if value not in self.values])
+        named = set(self.values.tolist())
+        self.fillers = torch.tensor([value for value in range(vocabulary) if value not in named])
 
     def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
         label = torch.randint(len(RULES), (count,), generator=generator)

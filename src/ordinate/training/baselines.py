@@ -39,7 +39,8 @@ def baselines(task: Task, length: int, split: str = "id", *, beyond: int = 0, se
 
     With `beyond`, only answers at tokens from there on count: what lies past the trained length.
     """
-    per_sequence = 2 * task.width(length) * task.vocabulary if task.readout == "tokens" else 1
+    per_answer = max(2 * task.vocabulary, task.classes)
+    per_sequence = per_answer * (task.width(length) if task.readout == "tokens" else 1)
     count = max(1, min(SEQUENCES, FEATURES // per_sequence))
     fit, held = (
         task.sample(count, length, generator(seed, "baselines", part, task.name, length, split), drawn)

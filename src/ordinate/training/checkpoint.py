@@ -1,38 +1,127 @@
 """The full state of an unfinished run. Data and dropout follow from the step, so no generator need be saved."""
 
 import io
+import zipfile
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ordinate.core.errors import InputError
 from ordinate.model import Transformer
 from ordinate.store.files import write_atomic
 
 NAME = "checkpoint.pt"
+MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam and AdamW, each of the shape of its weight
+LONGEST = 1e10  # seconds that a run may have taken: three hundred years
+ROOM = 2**24  # bytes that a checkpoint may have beside its numbers
 
 
-def save(
-    folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.Optimizer, state: dict[str, Any]
-) -> None:
-    """Replace the checkpoint as a whole. `state` is plain data: step, size of the journal, what was found so far."""
+@dataclass(frozen=True)
+class Saved:
+    """How far a run is: all of its state that is not weights."""
+
+    step: int
+    first_loss: float
+    status: str
+    seconds: float
+    above: int | None
+    learnt: int | None
+    journal: int  # bytes of it that belong to these steps
+
+
+def save(folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.Optimizer, state: Saved) -> None:
+    """Replace the checkpoint as a whole."""
     buffer = io.BytesIO()
-    torch.save({"run": run_id, "model": model.state_dict(), "optimiser": optimiser.state_dict(), **state}, buffer)
+    tensors = {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
+    torch.save({"run": run_id, **tensors, **asdict(state)}, buffer)
     write_atomic(folder / NAME, buffer.getvalue())
 
 
-def load(folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.Optimizer) -> dict[str, Any] | None:
-    """Put the saved state back and return the rest of it; None if there is none. Loads tensors, never code."""
+def load(folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.Optimizer, steps: int) -> Saved | None:
+    """Put the saved state back and return the rest of it; None if there is none.
+
+    Loads tensors, never code, and uses nothing before all of it has been found to be what a run of so many steps saves.
+    """
     path = folder / NAME
     if not path.exists():
         return None
     try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
+        content = _read(path, model)
     except Exception as error:  # a damaged file shows itself in many ways
         raise InputError(f"{path} is no checkpoint of this program: move it away to start the run again") from error
-    if saved.pop("run", None) != run_id:
+    if content.pop("run", None) != run_id:
         raise InputError(f"{path} belongs to another configuration than run {run_id}: move it away to start again")
-    model.load_state_dict(saved.pop("model"))
-    optimiser.load_state_dict(saved.pop("optimiser"))
-    return dict(saved)
+    try:
+        weights, moments = content.pop("model"), content.pop("optimiser")["state"]
+        saved = _progress(content, steps)
+        _check_weights(weights, model)
+        _check_moments(moments, optimiser, saved.step)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise InputError(f"{path} is damaged ({error}): move it away to start the run again") from error
+    model.load_state_dict(weights)
+    # groups hold settings, which are the configuration's and not the file's
+    optimiser.load_state_dict({"state": moments, "param_groups": optimiser.state_dict()["param_groups"]})
+    return saved
+
+
+def _read(path: Path, model: Transformer) -> dict[str, Any]:
+    """The content of a file that is no larger, unpacked, than a checkpoint of this model can be."""
+    most = 4 * sum(tensor.nbytes for tensor in model.state_dict().values()) + ROOM
+    if not path.is_file():
+        raise ValueError("no file")
+    with zipfile.ZipFile(path) as archive:
+        if sum(part.file_size for part in archive.infolist()) > most:
+            raise ValueError("too large")
+    return dict(torch.load(path, map_location="cpu", weights_only=True))
+
+
+def _progress(content: dict[str, Any], steps: int) -> Saved:
+    for field in fields(Saved):
+        value = content.get(field.name)
+        if not isinstance(value, field.type) or isinstance(value, bool):  # type: ignore[arg-type]
+            raise ValueError(f"{field.name} is {value!r}")
+    saved = Saved(**content)
+    first, learnt = saved.above or 0, saved.learnt or 0
+    if not 0 <= saved.step <= steps:
+        raise ValueError(f"step is {saved.step}, of {steps}")
+    if not 0 <= min(first, learnt) <= max(first, learnt) <= saved.step or (learnt and not first):
+        raise ValueError(f"learnt is {saved.learnt} and above is {saved.above} at step {saved.step}")
+    if saved.status not in ("finished", "diverged") or not 0 <= saved.seconds < LONGEST or saved.journal < 0:
+        raise ValueError(f"status is {saved.status!r} after {saved.seconds:g} s and {saved.journal} bytes of journal")
+    return saved
+
+
+def _check_weights(found: Any, model: Transformer) -> None:
+    expected = model.state_dict()
+    if not isinstance(found, dict) or found.keys() != expected.keys():
+        raise ValueError("its weights are not those of the model")
+    for name, weight in expected.items():
+        _check_tensor(name, found[name], weight)
+
+
+def _check_moments(found: Any, optimiser: torch.optim.Optimizer, step: int) -> None:
+    """A weight that never had a gradient has no moments; every other has all of them."""
+    weights = [weight for group in optimiser.param_groups for weight in group["params"]]
+    if not isinstance(found, dict) or not found.keys() <= set(range(len(weights))) or (step and not found):
+        raise ValueError("its moments are not those of the optimiser")
+    for number, state in found.items():
+        if not isinstance(state, dict) or state.keys() != {"step", *MOMENTS}:
+            raise ValueError(f"the moments of weight {number} are incomplete")
+        _check_tensor(f"the step of weight {number}", state["step"], torch.empty(()))
+        if not 0 < state["step"].item() <= step:
+            raise ValueError(f"the step of weight {number} is {state['step'].item():g}, of {step}")
+        for name in MOMENTS:
+            _check_tensor(f"{name} of weight {number}", state[name], weights[number])
+
+
+def _check_tensor(name: str, found: Any, like: Tensor) -> None:
+    """Another shape or kind of number would be read past its end by the fused optimiser."""
+    plain = type(found) is Tensor and found.layout == torch.strided and found.device.type == "cpu"
+    if not plain or found.is_quantized or not found.is_contiguous():
+        raise ValueError(f"{name} is no plain tensor")
+    if found.shape != like.shape or found.dtype != like.dtype:
+        kinds = (f"{list(tensor.shape)} of {tensor.dtype}" for tensor in (found, like))
+        raise ValueError(f"{name} has {' where the model has '.join(kinds)}")

@@ -12,10 +12,12 @@ import torch
 from ordinate import tasks
 from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
+from ordinate.core.memory import require
 from ordinate.core.positions import Coverage
 from ordinate.core.rules import RULES
 from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
+from ordinate.training.limits import STATE, check_memory, check_numbers
 
 # What the task decides about the model; nobody else may.
 FROM_TASK = (
@@ -115,6 +117,7 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     problems += [f"{key} is decided by the task {task.name}" for key in model if key in FROM_TASK]
     if problems:
         raise InputError("; ".join(problems))
+    check_numbers(given | model)
     preset = str(given.pop("preset", "classic"))
     if preset not in PRESETS:
         raise InputError(f"unknown preset {preset!r}: {nearest(preset, PRESETS)}")
@@ -134,9 +137,10 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     # Dropout guards against learning by heart, which fresh sequences do not allow.
     small = dict(dim=DIM, dropout=0.1 if budget["dataset"] else 0.0)
     made = build(ModelConfig, small, PRESETS[preset], model, fixed)
-    _try(made, task, task.width(max(lengths["train_lengths"])))
     config = build(RunConfig, given, lengths, budget, course, {"task": text, "model": made, "position_limit": limit})
     _check(config)
+    check_memory(config, task)
+    _try(made, task, task.width(max(lengths["train_lengths"])))
     return config
 
 
@@ -144,6 +148,8 @@ def _try(config: ModelConfig, task: Task, width: int) -> None:
     """Run the model once without storage: what cannot be done is refused now, not when the run has started."""
     with torch.device("meta"):
         model = Transformer(config)
+        weights = sum(weight.numel() for weight in model.parameters())
+        require(STATE * weights, f"training a model with {config.encoding} and its {weights} parameters")
         for part in model.parts:
             for what in {"segments", "relation"} & set(part.reads):
                 raise InputError(f"{part.name} reads the {what} of tokens, which {task.name} does not give")

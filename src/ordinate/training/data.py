@@ -11,8 +11,7 @@ from ordinate.core.positions import draw
 from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
 from ordinate.training.config import RunConfig, shares
-
-BLOCK = 64  # steps whose sequences are drawn together: 25 lengths a step, one by one, would cost a tenth of its time
+from ordinate.training.limits import BLOCK
 
 
 class TrainingData:
@@ -42,10 +41,8 @@ class TrainingData:
         source = generator(self.config.seed, "data", number)
         drawn = torch.randint(self.low, self.high + 1, (BLOCK, self.config.batch), generator=source)
         steps: list[list[Batch]] = [[] for _ in range(BLOCK)]
-        for length in range(self.low, self.high + 1):
+        for length in drawn.unique().tolist():
             counts = (drawn == length).sum(dim=1).tolist()
-            if not sum(counts):
-                continue
             whole = self.task.sample(sum(counts), length, source, "train")
             positions = self._positions(whole, length, sum(counts), number)
             tokens, targets = torch.split(whole.tokens, counts), torch.split(whole.targets, counts)

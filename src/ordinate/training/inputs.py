@@ -8,6 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
+from ordinate.core.memory import require
 from ordinate.core.place import Pair
 from ordinate.model import ModelConfig, Transformer
 from ordinate.model.edge import arrive, check_relation
@@ -47,6 +48,7 @@ class Inputs:
         if "segments" in reads:
             told["segments"] = (index >= length // 2).long()[None]
         if "relation" in reads:
+            require(8 * length**2, f"the relations of {length} tokens")
             told["relation"] = (index[:, None] - index).abs()[None]
         return Inputs(tokens, told)
 

@@ -128,11 +128,11 @@ class Training:
         return ending(self.config, self.learnt)[1]
 
     def go(self) -> None:
-        saved = checkpoint.load(self.run.folder, self.run.id, self.model, self.optimiser)
+        saved = checkpoint.load(self.run.folder, self.run.id, self.model, self.optimiser, self.config.steps)
         if saved:
-            self.step, self.first_loss, self.status = saved["step"], saved["first_loss"], saved["status"]
-            self.seconds, self.above, self.learnt = saved["seconds"], saved["above"], saved["learnt"]
-            self._cut(saved["journal"])
+            self.step, self.first_loss, self.status = saved.step, saved.first_loss, saved.status
+            self.seconds, self.above, self.learnt = saved.seconds, saved.above, saved.learnt
+            self._cut(saved.journal)
             self.run.log(f"continued at step {self.step}")
         else:
             self._cut(0)
@@ -269,10 +269,10 @@ class Training:
     def _save(self) -> None:
         """Keep all that is needed to go on from here."""
         with self.run.writing():
-            state = {
-                "step": self.step, "first_loss": self.first_loss, "status": self.status, "seconds": self.seconds,
-                "above": self.above, "learnt": self.learnt, "journal": self.run.journal.sync(),
-            }  # fmt: skip
+            journal = self.run.journal.sync()
+            state = checkpoint.Saved(
+                self.step, self.first_loss, self.status, self.seconds, self.above, self.learnt, journal
+            )
             checkpoint.save(self.run.folder, self.run.id, self.model, self.optimiser, state)
 
     def _finish(self) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ordinate.core.config import settle
 from ordinate.core.errors import InputError
+from ordinate.core.memory import require
 from ordinate.core.place import Pair
 from ordinate.encodings import canonical
 from ordinate.model import Bound, Transformer
@@ -19,6 +20,7 @@ from ordinate.model.attention import choose
 from ordinate.model.decode import Decoder
 from ordinate.training.environment import keep_memory
 from ordinate.training.inputs import Inputs, make_model
+from ordinate.training.limits import check_numbers
 from ordinate.training.peak import Layer, Peak, peak
 from ordinate.training.turns import in_turns
 
@@ -51,6 +53,10 @@ class Sizes:
         ]  # fmt: skip
         if problems:
             raise InputError("; ".join(problems))
+        check_numbers(vars(self))
+        for batch, length in ((self.batch, self.length), (1, self.memory_length)):
+            kept = 4 * batch * length * 10 * self.dim  # a layer's at least, for its backward pass
+            require(kept, f"batch {batch} of length {length} at dim {self.dim}")
 
 
 @dataclass(frozen=True)

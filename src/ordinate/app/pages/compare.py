@@ -8,7 +8,7 @@ import streamlit as st
 
 from ordinate.app import jobs, live_view, stores
 from ordinate.app.pictures import plain
-from ordinate.app.settings_form import Asked, ask
+from ordinate.app.settings_form import Asked, addressed, ask, stands
 from ordinate.core.errors import InputError
 from ordinate.store import Store
 from ordinate.studies import shelf
@@ -23,6 +23,7 @@ def page() -> None:
     st.title("Which positional encoding?", anchor=False)
     from ordinate import tasks
 
+    address = addressed()
     left, right = st.columns([2, 3], gap="large")
     with left:
         names = tasks.names()
@@ -37,6 +38,7 @@ def page() -> None:
             _show(None, task)
     with form:
         job = _prepared(task)
+        _refused(address)
         below = st.container()  # timing takes a second: what is known is drawn first
     if begun:
         with right:
@@ -95,6 +97,14 @@ def _prepared(task: str) -> Job | None:
     except InputError as error:
         st.error(plain(str(error)))
         return None
+
+
+def _refused(address: dict[str, str]) -> None:
+    """A link that somebody wrote or kept may ask for what the form does not offer, and would get something else."""
+    missing = [f"{key}={text}" for key, text in address.items() if not stands(key, text)]
+    if missing:
+        usual = "the usual value stands" if len(missing) == 1 else "the usual values stand"
+        st.warning(plain(f"This form has no {', '.join(missing)}, as the address asks: {usual} there."))
 
 
 @st.cache_resource(max_entries=64, show_spinner="Planning", hash_funcs={Asked: repr})
