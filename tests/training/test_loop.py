@@ -186,16 +186,6 @@ def test_the_watcher_is_told_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert seen[-1].seconds_left == 0 and all(p.seconds_left >= 0 for p in seen)
 
 
-def test_every_save_is_a_sign_of_life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records come with every hundredth of the steps, which in a long run is too rare for other machines."""
-    beats: list[Run] = []
-    monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
-    monkeypatch.setattr(loop.checkpoint, "save", lambda *state: None)
-    monkeypatch.setattr(Run, "beat", lambda run: beats.append(run))
-    train(small(steps=200), Store(tmp_path))
-    assert len(beats) >= 200
-
-
 def test_threads_and_deterministic_mode_are_given_back(tmp_path: Path) -> None:
     torch.set_num_threads(2)
     try:
