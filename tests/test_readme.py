@@ -33,18 +33,23 @@ def test_the_readme_names_the_two_commands() -> None:
 
 
 def test_commands_in_the_readme_run(tmp_path: Path) -> None:
-    """All in one process, beside a small comparison and a file of results; runs are resolved, not trained."""
+    """All in one process, beside a small comparison, results and a corpus; runs are resolved, not trained."""
     shell = "\n".join(text for language, text in FENCED if not language)
     lines = [line.partition("#")[0].strip() for line in shell.splitlines() if line.startswith("ordinate ")]
     lines = [line.replace("--within 5m", "--within 50h") for line in lines]  # a busy machine would refuse five minutes
     assert len(lines) >= 10
     scores = [f"{name},copy,{seed},8,id,{score}" for name, score in (("a", 1), ("b", 0.5)) for seed in range(3)]
     (tmp_path / "results.csv").write_text("\n".join(["encoding,task,seed,length,split,score", *scores]))
+    (tmp_path / "notes").mkdir()
+    for number in range(20):
+        (tmp_path / "notes" / f"{number}.txt").write_text(" ".join(map(str, range(number, 1000 + number))))
     code = f"""
 import shlex, sys
 from ordinate import compare
 from ordinate.cli import main
+from ordinate.text import prepare, request
 compare("binary_majority", "rope,none", quick=True, workers=0, dim=16, layers=1, steps=2, evaluation_sequences=20)
+prepare(request("text:notes", vocabulary=4096, valid=0.2), "data/notes", workers=0)
 for line in {lines!r}:
     long = any(command in line for command in (" train ", " compare ", " prepare"))
     sys.argv = shlex.split(line) + (["--dry-run"] if long else [])

@@ -81,6 +81,7 @@ _NAME = "embedding.weight"
         _setting("model", _NAME, value="text"), _setting("model", _NAME, value=torch.zeros(300, 16).double()),
         _setting("optimiser", _NAME, value=5), _setting("optimiser", _NAME, "exp_avg", value=torch.zeros(2, 2)),
         _setting("optimiser", _NAME, "step", value=torch.zeros(5)), _setting("model", "more", value=torch.zeros(1)),
+        _setting("seconds", value=float("nan")), _setting("model", _NAME, value=torch.zeros(300, 16, device="meta")),
     ],
 )  # fmt: skip
 def test_a_changed_checkpoint_is_refused_before_any_of_it_is_used(
@@ -137,7 +138,8 @@ import sys, torch
 from pathlib import Path
 from ordinate.lm import checkpoint
 for step in range(10_000):
-    state = {"step": step, "journal": 0, "model": {"w": torch.full((200_000,), float(step))}, "optimiser": {}}
+    state = {"step": step, "journal": 0, "seconds": 0.0, "optimiser": {}}
+    state["model"] = {"w": torch.full((200_000,), float(step))}
     checkpoint.save(Path(sys.argv[1]), "me", state)
     print(step, flush=True)
 """

@@ -116,7 +116,7 @@ def test_what_does_not_fit_is_refused(corpus: Corpus) -> None:
     fit = small_config(corpus)
     for change, why in (
         (resolve("nano", "rope", corpus.fingerprint, SMALL | {"vocabulary": 8})[0], "vocabulary"),
-        (resolve("nano", "rope", corpus.fingerprint, SMALL | {"length": 10**6})[0], "fewer than one sequence"),
+        (resolve("nano", "rope", corpus.fingerprint, SMALL | {"length": 50_000})[0], "fewer than one sequence"),
         (replace(fit, corpus="other"), "other data"),
     ):
         with pytest.raises(InputError, match=why):

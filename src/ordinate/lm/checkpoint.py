@@ -14,6 +14,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from ordinate.core.errors import InputError
 from ordinate.store.files import replacing
+from ordinate.training.checkpoint import check_tensor
 
 SCHEMA = 1
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
@@ -49,8 +50,11 @@ def load(path: Path, owner: str, model: nn.Module, optimiser: torch.optim.Optimi
     weights, moments = saved.pop("model", None), saved.pop("optimiser", None)
     tensors: dict[str, Tensor] = model.state_dict(keep_vars=True)
     trained = {name for name, tensor in tensors.items() if isinstance(tensor, nn.Parameter)}
-    if problem := _problem(tensors, trained, weights, moments) or _odd(saved):
-        raise InputError(f"{path} does not fit its model ({problem}): move it away")
+    try:
+        _check(tensors, trained, weights, moments)
+        _check_plain(saved)
+    except ValueError as error:
+        raise InputError(f"{path} does not fit its model ({error}): move it away") from error
     with torch.no_grad():
         for name, weight in tensors.items():
             weight.copy_(_like(weights[name], weight))
@@ -69,33 +73,30 @@ def fingerprint(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _problem(tensors: dict[str, Tensor], trained: set[str], weights: Any, moments: Any) -> str:
-    """What is wrong with saved tensors; empty if nothing is."""
+def _check(tensors: dict[str, Tensor], trained: set[str], weights: Any, moments: Any) -> None:
+    """Refuse saved tensors that are not the model's."""
     if not isinstance(weights, dict) or not isinstance(moments, dict):
-        return "weights or moments are missing"
+        raise ValueError("weights or moments are missing")
     for saved, wanted in ((weights, tensors.keys()), (moments, trained if moments else set())):
         if odd := sorted(map(str, saved.keys() ^ wanted)):
-            return f"{odd[0]} is in one of them alone"
+            raise ValueError(f"{odd[0]} is in one of them alone")
     for name, tensor in tensors.items():
-        parts = moments.get(name, {})
-        if name in moments and (not isinstance(parts, dict) or parts.keys() != set(MOMENTS)):
-            return f"the moments of {name} are incomplete"
-        for saved in (weights[name], *(parts[key] for key in MOMENTS[1:] if key in parts)):
-            if not isinstance(saved, Tensor) or saved.shape != tensor.shape or saved.dtype != tensor.dtype:
-                return f"{name} has another shape or type"
-        steps = parts.get("step", torch.zeros(()))
-        if not (isinstance(steps, Tensor) and steps.dim() == 0 and steps.dtype == torch.float32):
-            return f"the count of steps of {name} is no number"
-    return ""
+        check_tensor(name, weights[name], tensor)
+        if name in moments:
+            parts = moments[name]
+            if not isinstance(parts, dict) or parts.keys() != set(MOMENTS):
+                raise ValueError(f"the moments of {name} are incomplete")
+            check_tensor(f"the steps of {name}", parts["step"], torch.empty(()))
+            for part in MOMENTS[1:]:
+                check_tensor(f"{part} of {name}", parts[part], tensor)
 
 
-def _odd(rest: dict[str, Any]) -> str:
-    """What is wrong with the plain part of a checkpoint."""
-    step, journal = rest.get("step"), rest.get("journal")
-    for name, value in (("step", step), ("journal", journal)):
-        if type(value) is not int or value < 0:
-            return f"its {name} is {value!r:.40}"
-    return ""
+def _check_plain(rest: dict[str, Any]) -> None:
+    """Refuse what is no step, no size of a journal, or no time."""
+    for name, kind in (("step", int), ("journal", int), ("seconds", float)):
+        value = rest.get(name)
+        if type(value) is not kind or not 0 <= value < 1e15:
+            raise ValueError(f"its {name} is {value!r:.40}")
 
 
 def _whole(tensor: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
 from ordinate.lm.sizes import recipe
 from ordinate.model import PRESETS, ModelConfig
+from ordinate.training.limits import check_numbers
 
 # How packed documents stand in a row: where positions start again, and who sees whom.
 PACKING: dict[str, dict[str, Any]] = {
@@ -92,6 +93,7 @@ def resolve(
 ) -> tuple[TrunkConfig, Decay]:
     """A whole configuration from a size, an encoding, a corpus' fingerprint, and what a user gave on top."""
     usual, given = recipe(size), dict(settings or {})
+    check_numbers(given)
     packing = given.pop("packing", "restart+masked")
     if packing not in PACKING:
         raise InputError(f"unknown packing {packing!r}: {nearest(str(packing), PACKING)}")

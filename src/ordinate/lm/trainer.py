@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ordinate.core.errors import InputError
+from ordinate.core.memory import require
 from ordinate.core.seeds import seed_of
 from ordinate.lm import checkpoint
 from ordinate.lm.config import TrunkConfig
@@ -20,6 +21,7 @@ from ordinate.lm.sizes import flops_per_token
 from ordinate.lm.stream import training_rows, validation_rows
 from ordinate.model import Transformer, pick_device
 from ordinate.text.corpus import Corpus
+from ordinate.training.limits import STATE
 
 MICRO = 16_384  # tokens of one pass, unless a number of sequences is given
 
@@ -163,5 +165,7 @@ def check_fit(config: TrunkConfig, corpus: Corpus, ranks: Ranks) -> None:
                 f"{corpus.folder} has {corpus.tokens(split):,} tokens to {split}, fewer than {of}: prepare more text, "
                 "or set a smaller length"
             )
+    if ranks.world == 1:
+        require(STATE * config.model.weights, f"training {config.size} with dim {config.model.dim}")
     if config.batch % ranks.world:
         raise InputError(f"a batch of {config.batch} sequences cannot be shared by {ranks.world} ranks evenly")

@@ -99,7 +99,7 @@ def _check_weights(found: Any, model: Transformer) -> None:
     if not isinstance(found, dict) or found.keys() != expected.keys():
         raise ValueError("its weights are not those of the model")
     for name, weight in expected.items():
-        _check_tensor(name, found[name], weight)
+        check_tensor(name, found[name], weight)
 
 
 def _check_moments(found: Any, optimiser: torch.optim.Optimizer, step: int) -> None:
@@ -110,14 +110,14 @@ def _check_moments(found: Any, optimiser: torch.optim.Optimizer, step: int) -> N
     for number, state in found.items():
         if not isinstance(state, dict) or state.keys() != {"step", *MOMENTS}:
             raise ValueError(f"the moments of weight {number} are incomplete")
-        _check_tensor(f"the step of weight {number}", state["step"], torch.empty(()))
+        check_tensor(f"the step of weight {number}", state["step"], torch.empty(()))
         if not 0 < state["step"].item() <= step:
             raise ValueError(f"the step of weight {number} is {state['step'].item():g}, of {step}")
         for name in MOMENTS:
-            _check_tensor(f"{name} of weight {number}", state[name], weights[number])
+            check_tensor(f"{name} of weight {number}", state[name], weights[number])
 
 
-def _check_tensor(name: str, found: Any, like: Tensor) -> None:
+def check_tensor(name: str, found: Any, like: Tensor) -> None:
     """Another shape or kind of number would be read past its end by the fused optimiser."""
     plain = type(found) is Tensor and found.layout == torch.strided and found.device.type == "cpu"
     if not plain or found.is_quantized or not found.is_contiguous():

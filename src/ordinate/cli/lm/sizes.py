@@ -8,7 +8,7 @@ import typer
 
 
 def run(
-    encoding: str = typer.Option("rope", "--encoding", "-e", help="The encoding whose own parameters are counted."),
+    encoding: str = typer.Option("none", "--encoding", "-e", help="The encoding whose own parameters are counted."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
     """List the sizes with their parameters, shapes and budgets."""
