@@ -3,32 +3,40 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from ordinate.cli.lm.request import (
+    CHECKPOINTS,
+    Budget,
+    Data,
+    Device,
+    Encoding,
+    Request,
+    Root,
+    Seed,
+    Settings,
+    Size,
+    resolve_request,
+)  # fmt: skip
 from ordinate.cli.settings import read_settings
-
-if TYPE_CHECKING:
-    from ordinate.cli.lm.request import Request
 
 SHARE = 0.5  # of the speed of a large product, which training reaches about half of
 
 
 def run(
-    settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.001 batch=32."),
-    size: str = typer.Option(..., "--size", help="nano, micro, tiny, small, medium or large."),
-    encoding: str = typer.Option(..., "--encoding", "-e", help="An encoding: rope, alibi, rope(base=500000)."),
-    budget: str = typer.Option(None, "--budget", help="Tokens, as in 2.4B, or several: 1.2B,2.4B."),
-    data: Path = typer.Option(None, "--data", help="A folder that `lm prepare` made."),
-    root: Path = typer.Option(Path("checkpoints"), "--checkpoints", help="Folder of the checkpoints."),
-    seed: int = typer.Option(42, "--seed"),
-    device: str = typer.Option("auto", "--device", help="cpu, cuda, mps or auto."),
+    size: Size,
+    encoding: Encoding,
+    settings: Settings = None,
+    budget: Budget = None,
+    data: Data = None,
+    root: Root = CHECKPOINTS,
+    seed: Seed = 42,
+    device: Device = "auto",
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
     """Show the trunk and the branches of some budgets, what of them is done, and what the rest costs."""
-    from ordinate.cli.lm.request import resolve_request
-
     request = resolve_request(size, encoding, budget, data, seed, device, read_settings(None, settings, ("encoding",)))
     content = describe(request, root, device)
     if as_json:
@@ -37,7 +45,7 @@ def run(
         show(content, sys.stdout)
 
 
-def describe(request: "Request", root: Path, device: str) -> dict[str, Any]:
+def describe(request: Request, root: Path, device: str) -> dict[str, Any]:
     """The plan as plain data."""
     import torch
 

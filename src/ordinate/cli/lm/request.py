@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from ordinate.core.errors import InputError
 
@@ -12,6 +14,19 @@ if TYPE_CHECKING:
     from ordinate.text.corpus import Corpus
 
 DATA = Path("data")
+
+# What both commands are asked on the command line.
+Settings = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.001 batch=32.")
+]
+Size = Annotated[str, typer.Option("--size", help="nano, micro, tiny, small, medium or large.")]
+Encoding = Annotated[str, typer.Option("--encoding", "-e", help="An encoding: rope, alibi, rope(base=500000).")]
+Budget = Annotated[str | None, typer.Option("--budget", help="Tokens, as in 2.4B, or several: 1.2B,2.4B.")]
+Data = Annotated[Path | None, typer.Option("--data", help="A folder that `lm prepare` made.")]
+Root = Annotated[Path, typer.Option("--checkpoints", help="Folder of the checkpoints.")]
+Seed = Annotated[int, typer.Option("--seed")]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda, mps or auto.")]
+CHECKPOINTS = Path("checkpoints")
 
 
 @dataclass(frozen=True)

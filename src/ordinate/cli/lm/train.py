@@ -3,12 +3,23 @@
 import json
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ordinate.cli.lm.plan import describe, show
+from ordinate.cli.lm.request import (
+    CHECKPOINTS,
+    Budget,
+    Data,
+    Device,
+    Encoding,
+    Root,
+    Seed,
+    Settings,
+    Size,
+    resolve_request,
+)  # fmt: skip
 from ordinate.cli.settings import read_settings
 from ordinate.core.errors import InputError
 
@@ -17,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def run(
-    settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.001 batch=32."),
-    size: str = typer.Option(..., "--size", help="nano, micro, tiny, small, medium or large."),
-    encoding: str = typer.Option(..., "--encoding", "-e", help="An encoding: rope, alibi, rope(base=500000)."),
-    budget: str = typer.Option(None, "--budget", help="Tokens, as in 2.4B, or several: 1.2B,2.4B."),
-    data: Path = typer.Option(None, "--data", help="A folder that `lm prepare` made."),
-    root: Path = typer.Option(Path("checkpoints"), "--checkpoints", help="Folder of the checkpoints."),
-    seed: int = typer.Option(42, "--seed"),
-    device: str = typer.Option("auto", "--device", help="cpu, cuda, mps or auto."),
+    size: Size,
+    encoding: Encoding,
+    settings: Settings = None,
+    budget: Budget = None,
+    data: Data = None,
+    root: Root = CHECKPOINTS,
+    seed: Seed = 42,
+    device: Device = "auto",
     threads: int = typer.Option(None, "--threads", help="Of each process; by default all cores are shared out."),
     micro_batch: int = typer.Option(None, "--micro-batch", help="Sequences of one pass; the rest is accumulated."),
     shard: str = typer.Option("none", "--shard", help="none, or fsdp2: weights cut over the processes of torchrun."),
@@ -38,7 +49,6 @@ def run(
     as_json: bool = typer.Option(False, "--json", help="The results as one JSON document on stdout."),
 ) -> None:
     """Train a language model to one or more budgets; go on where it was stopped."""
-    from ordinate.cli.lm.request import resolve_request
     from ordinate.lm.course import Course
     from ordinate.lm.ranks import joined
     from ordinate.lm.sinks import known
