@@ -11,7 +11,7 @@ from ordinate.lm.config import TrunkConfig, resolve
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.schedule import branch, rate
 from ordinate.lm.stream import training_rows
-from ordinate.lm.trainer import Options, Trainer, check_fit
+from ordinate.lm.trainer import Diverged, Options, Trainer, check_fit
 from ordinate.model import Transformer
 from ordinate.text.corpus import Corpus
 
@@ -123,3 +123,19 @@ def test_what_does_not_fit_is_refused(corpus: Corpus) -> None:
             check_fit(change, corpus, Ranks())
     with pytest.raises(InputError, match="evenly"):
         check_fit(fit, corpus, Ranks(0, 3))
+
+
+@pytest.mark.parametrize("lr", [1e30, 1e10])
+def test_a_rate_that_is_too_high_is_said(corpus: Corpus, lr: float) -> None:
+    trainer = _trainer(small_config(corpus, lr=lr, warmup=0, clip=0), corpus)
+    met = [trainer.advance() for _ in range(20)][-1]
+    with pytest.raises(Diverged, match="no number any more"):
+        trainer.measure(met, 1.0)
+
+
+def test_narrow_arithmetic_learns_too(corpus: Corpus) -> None:
+    """bfloat16 under autocast, which a CPU can compute, if slowly."""
+    wide, narrow = (_trainer(small_config(corpus, precision=kind), corpus) for kind in ("float32", "bfloat16"))
+    losses = [[float(trainer.advance()["loss"]) for _ in range(5)] for trainer in (wide, narrow)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    assert all(weight.dtype == torch.float32 for weight in narrow.model.parameters())

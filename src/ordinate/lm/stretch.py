@@ -29,6 +29,7 @@ class Stretch:
         self.replay, self.first = replay, trainer.ranks.first
         self.latest = home.folder / (REPLAY if replay else LATEST)
         self.written = 0  # size of the journal
+        self.scores: dict[str, float] = {}  # of the last validation
 
     def resume(self, path: Path) -> bool:
         """Go on from a checkpoint of this folder; tells whether there is one."""
@@ -59,7 +60,8 @@ class Stretch:
                     numbers = trainer.measure(met, speed)
                     trainer.seconds += now - timed
                 if trainer.step % options.valid_every == 0 or trainer.step == self.end:
-                    numbers |= trainer.validate()
+                    self.scores = trainer.validate()
+                    numbers |= self.scores
                 if numbers:
                     self._tell(numbers, watch, trackers)
                     since, timed = trainer.step, time.monotonic()
@@ -108,7 +110,7 @@ class Stretch:
     def finish(self) -> None:
         """Write the result. From then on the budget is done."""
         trainer = self.trainer
-        scores = trainer.validate()
+        scores = self.scores or trainer.validate()  # none if it was stopped between its last step and this
         weights = sum(weight.numel() for weight in trainer.model.parameters())
         if self.first:
             self.run.finish(

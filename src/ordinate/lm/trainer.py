@@ -108,12 +108,12 @@ class Trainer:
     def measure(self, met: dict[str, torch.Tensor], speed: float) -> dict[str, float]:
         """The numbers of the step just done; `speed` is in tokens per second, over all ranks."""
         loss = self.ranks.total(float(met["loss"]))[0] / self.config.step_tokens
-        if not math.isfinite(loss):
-            raise Diverged(f"the loss is {loss} at step {self.step:,}: the rate {self.config.lr:g} is too high")
+        norm = float(met["gradient_norm"])
+        self._check_finite(loss, norm)
         return {
             "loss": loss,
             "lr": rate(self.config, self.step - 1, self.branch),
-            "gradient_norm": float(met["gradient_norm"]),
+            "gradient_norm": norm,
             "tokens_per_second": speed,
             "mfu": speed * self.flops / (self.peak * self.ranks.world),
         }
@@ -136,11 +136,16 @@ class Trainer:
             size += float(sizes[rows.targets].sum())
             count += rows.targets.numel()
         loss, size, count = ranks.total(loss, size, count)
+        self._check_finite(loss)
         return {"valid_loss": loss / count, "bits_per_byte": loss / math.log(2) / max(size, 1.0)}
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint holds. Ranks with shards must all ask."""
         return {"step": self.step, "seconds": self.seconds, **checkpoint.whole_state(self.model, self.optimiser)}
+
+    def _check_finite(self, *values: float) -> None:
+        if not all(math.isfinite(value) for value in values):
+            raise Diverged(f"the loss is no number any more at step {self.step:,}: try a rate below {self.config.lr:g}")
 
     def _narrow(self) -> Any:
         if self.config.precision == "float32":
