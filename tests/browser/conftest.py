@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from .find_chromium import COMMANDS, find
 
@@ -19,6 +19,7 @@ def browser() -> Iterator[Browser]:
     program = find()
     if program is None:
         pytest.fail(f"no Chromium was found for the browser tests: {COMMANDS}")
+    expect.set_options(timeout=120_000)  # milliseconds that a busy machine may take
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield started

@@ -18,6 +18,7 @@ from ordinate.report.alarms import alarm_text
 from ordinate.store import Store
 from ordinate.studies.compare import carry_out, compare
 from ordinate.studies.comparison import Comparison
+from ordinate.studies.driver import driving
 from ordinate.studies.executor import Event, Stopped
 from ordinate.studies.gather import gather
 from ordinate.studies.local import DEATHS, Local
@@ -293,3 +294,9 @@ def test_a_script_needs_no_guard(store: Store, tmp_path: Path) -> None:
         (place / name).write_text("raise SystemExit('not meant to be imported')\n")
     done = subprocess.run([sys.executable, script], cwd=place, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "once\n2 {}\n", "")
+
+
+def test_what_a_killed_driver_left_is_cleared_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / ".driver.0123456789abcdef0123456789abcdef.tmp").write_bytes(b"{")
+    with driving(tmp_path):
+        assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "driver"]

@@ -16,6 +16,8 @@ def driving(folder: Path) -> Iterator[None]:
     claim = Claim(folder / "driver")
     with claim.locked() as lock:
         mine = claim.take(lock)
+        for left in folder.glob(".driver.*.tmp") if mine else ():  # by one who was killed: all write under this lock
+            left.unlink(missing_ok=True)
     try:
         yield
     finally:
@@ -25,7 +27,9 @@ def driving(folder: Path) -> Iterator[None]:
 
 def record(folder: Path, process: int) -> None:
     """Write down who it will be: a process that was just started."""
-    Claim(folder / "driver").give(process)
+    claim = Claim(folder / "driver")
+    with claim.locked():
+        claim.give(process)
 
 
 def driver(folder: Path) -> Holder | None:

@@ -15,7 +15,6 @@ from ordinate.report.chart import short
 from ordinate.statistics.analyse import analyse, few_seeds
 from ordinate.statistics.observation import Observations
 from ordinate.statistics.pairs import pairs_of
-from ordinate.statistics.results_fields import MOST_SEQUENCES
 from ordinate.statistics.results_file import parse_results
 from ordinate.studies.comparison import Comparison, from_results
 
@@ -36,7 +35,7 @@ COLUMNS = (
     ),
     ("score", "yes", "0.974", "From 0 to 1; a loss with direction lower. Empty: it cannot go there. nan: it diverged."),
     ("chance", "", "0.0625", "What guessing scores there; 0 without this column."),
-    ("n", "", "1000", f"How many sequences the score is of, up to {MOST_SEQUENCES:,}."),
+    ("n", "", "1000", "How many sequences the score is of."),
     ("bar", "", "0.95", "The score from which a task counts as learnt."),
     ("direction", "", "higher", "higher or lower: which scores are better."),
 )
