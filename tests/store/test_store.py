@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from ordinate import InputError, open_store
+from ordinate.store.files import write_json
 
 IDS = ("0123456789ab", "01ffffffffff", "aaaaaaaaaaaa")
 
@@ -42,9 +43,13 @@ def test_what_is_remembered_is_computed_once(tmp_path: Path) -> None:
         calls.append(1)
         return {"floor": 0.5}
 
-    assert store.remember("baselines", "a", compute) == store.remember("baselines", "a", compute) == {"floor": 0.5}
+    assert (
+        store.remember("baselines", "a", ["floor"], compute)
+        == store.remember("baselines", "a", ["floor"], compute)
+        == {"floor": 0.5}
+    )
     assert len(calls) == 1
-    assert store.remember("baselines", "b", compute) == {"floor": 0.5} and len(calls) == 2
+    assert store.remember("baselines", "b", ["floor"], compute) == {"floor": 0.5} and len(calls) == 2
 
 
 @contextmanager
@@ -87,7 +92,7 @@ def test_what_is_damaged_is_named_or_made_again(tmp_path: Path) -> None:
     (tmp_path / "baselines").mkdir()
     for damage in ("{", "[]", "[1]"):
         (tmp_path / "baselines" / "key.json").write_text(damage)
-        assert store.remember("baselines", "key", lambda: {"floor": 1}) == {"floor": 1}
+        assert store.remember("baselines", "key", ["floor"], lambda: {"floor": 1}) == {"floor": 1}
     run = store.run("0" * 12)
     run.folder.mkdir()
     (run.folder / "result.json").write_bytes(b"")
@@ -101,3 +106,25 @@ def test_what_is_damaged_is_named_or_made_again(tmp_path: Path) -> None:
     run.journal.path.write_text("nonsense\n")
     with pytest.raises(InputError, match="line 1 is not JSON"):
         list(run.journal.read())
+
+
+@pytest.mark.parametrize(
+    "kept", [{}, {"score": 1.0}, {"floor": "high"}, {"floor": 0.5, "score": 1.0}, [0.5], {"floor": None}]
+)
+def test_kept_numbers_that_are_others_are_computed_again(tmp_path: Path, kept: object) -> None:
+    """One of another name would stand in the place of a score."""
+    store = open_store(tmp_path)
+    (tmp_path / "baselines").mkdir()
+    write_json(tmp_path / "baselines" / "a.json", kept)
+    assert store.remember("baselines", "a", ["floor"], lambda: {"floor": 0.25}) == {"floor": 0.25}
+
+
+@pytest.mark.parametrize("name", ["config.json", "result.json", "metrics.jsonl", "claim", "log.txt"])
+def test_a_pipe_in_a_store_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    run = open_store(tmp_path).run("0123456789ab")
+    run.folder.mkdir()
+    os.mkfifo(run.folder / name)
+    assert run.claim.holder is None
+    for read in (lambda: run.config, lambda: list(run.records()), lambda: run.result):
+        with suppress(InputError):
+            read()

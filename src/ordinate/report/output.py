@@ -36,10 +36,18 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def deliver(pieces: Iterable[str], output: Path | None) -> None:
-    """To a file, whose name is printed, or to standard output (none, or `-`)."""
-    if output is None or str(output) == "-":
+    """To a file, whose name is printed, or to standard output (none, `-`, or whatever path leads there)."""
+    if output is None or str(output) == "-" or _is_standard_output(output):
         sys.stdout.writelines(pieces)
         return
     put(output, "".join(pieces))
     if output.is_file():
         print(output)
+
+
+def _is_standard_output(path: Path) -> bool:
+    """Opened a second time, it would be written from its start again."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError):  # nothing there yet, or no file behind standard output
+        return False

@@ -127,12 +127,14 @@ def _friedman(table: Float[np.ndarray, "many blocks k"]) -> list[float | None]:
 
 def chi_square_survival(value: float, freedom: int) -> float:
     """The chance of a larger chi-square, for whole degrees of freedom: Abramowitz & Stegun 26.4.4 and 26.4.5."""
+    if value <= 0:
+        return 1.0
     half, odd = value / 2, freedom % 2
     total = math.erfc(math.sqrt(half)) if odd else 0.0
-    term = math.exp(-half) * (math.sqrt(half / math.pi) * 2 if odd else 1.0)
+    term = -half + (math.log(half / math.pi) / 2 + math.log(2) if odd else 0.0)  # logarithms: exp(-750) is 0
     for step in range(freedom // 2):
-        total += term
-        term *= half / (step + (1.5 if odd else 1.0))
+        total += math.exp(term)
+        term += math.log(half / (step + (1.5 if odd else 1.0)))
     return min(total, 1.0)
 
 

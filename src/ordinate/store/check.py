@@ -14,10 +14,9 @@ from ordinate.core.config import digest
 from ordinate.core.errors import InputError, OtherVersionError
 from ordinate.core.rules import RULES
 from ordinate.store.claim import SILENCE, Claim
-from ordinate.store.files import read_json
 from ordinate.store.pack import BLOCK
 from ordinate.store.run import Run
-from ordinate.store.store import DAMAGED, Store, is_id
+from ordinate.store.store import DAMAGED, Store, is_id, numbers
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def faults(store: Store) -> Iterator[Fault]:
             yield Fault(path, f"{path} was left by a process that died", leftover=True)
     for path in sorted(store.folder.glob("baselines/*.json")):
         try:
-            read_json(path)
+            numbers(path)
         except InputError as error:
             yield Fault(path, str(error))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import no_link, parse_json, write_json
+from ordinate.store.files import no_link, parse_json, regular, write_json
 from ordinate.store.holder import Holder, started
 
 BEAT = 15.0  # seconds between heartbeats
@@ -123,7 +123,8 @@ class Claim:
     def _read(self) -> tuple[Holder | None, float]:
         """Who stands there, if anybody can be read, and when the heart beat last."""
         try:
-            with open(self.path, "rb") as file:  # of what is not opened, a shared disk may tell a date of a minute ago
+            # opened anew: of what is not, a shared disk may tell a date of a minute ago
+            with open(self.path, "rb", opener=regular) as file:
                 return Holder.read(parse_json(file.read())), os.fstat(file.fileno()).st_mtime
         except (OSError, ValueError):
             return None, 0.0

@@ -4,11 +4,10 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from ordinate.core.errors import InputError
 from ordinate.store.store import Store
@@ -23,7 +22,9 @@ class Examples(Store):
     def check_writable(self) -> None:
         raise InputError("the comparisons that come with the program are for reading: choose another store")
 
-    def remember(self, kind: str, key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def remember(
+        self, kind: str, key: str, names: Collection[str], compute: Callable[[], dict[str, float]]
+    ) -> dict[str, float]:
         return compute()
 
 

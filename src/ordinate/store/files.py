@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,7 +49,10 @@ def write_json(path: Path, content: Any, indent: int | None = 1) -> None:
 def read_json(path: Path) -> Any:
     """The content of a document; one that cannot be read is named."""
     try:
-        return parse_json(path.read_bytes())
+        with open(path, "rb", opener=regular) as file:
+            return parse_json(file.read())
+    except InputError:  # no file
+        raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -75,6 +79,16 @@ def no_link(path: str, flags: int) -> int:
         if error.errno != errno.ELOOP:
             raise
         raise InputError(f"{path} is a link, which is not followed: move it away") from error
+
+
+def regular(path: str, flags: int) -> int:
+    """Open a file to read, and nothing else: a pipe would be waited for, and a device may have no end."""
+    number = os.open(path, flags | os.O_NONBLOCK)
+    kind = os.fstat(number).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # a folder is refused by whoever reads it
+        return number
+    os.close(number)
+    raise InputError(f"{path} is no file: move it away")
 
 
 class Journal:
@@ -104,11 +118,19 @@ class Journal:
         if found > size:
             with open(self.path, "r+b", opener=no_link) as file:
                 file.truncate(size)
+        if size and not self._whole():
+            raise InputError(f"{self.path} is damaged (its checkpoint ends in a line): move the run's folder away")
+
+    def _whole(self) -> bool:
+        """Whether its last line is."""
+        with open(self.path, "rb", opener=regular) as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read() == b"\n"
 
     def read(self) -> Iterator[Record]:
         """All whole lines; a torn last line is dropped."""
         try:
-            with open(self.path, "rb") as file:
+            with open(self.path, "rb", opener=regular) as file:
                 for number, line in enumerate(file, start=1):
                     if line.endswith(b"\n"):
                         yield self._record(number, line)

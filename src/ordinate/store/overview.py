@@ -7,6 +7,7 @@ from ordinate.core.errors import InputError
 from ordinate.statistics.headline import headline
 from ordinate.statistics.observation import range_name
 from ordinate.statistics.verdict import words_of
+from ordinate.store.files import regular
 from ordinate.store.run import Run
 from ordinate.store.store import Store
 from ordinate.store.table import Row, RowCache
@@ -64,7 +65,7 @@ def encoding_name(config: dict[str, Any]) -> str:
 def _started(run: Run) -> str:
     """When the run began: its log says so, even if its files were copied since."""
     try:
-        with open(run.folder / "log.txt", encoding="utf-8", errors="replace") as file:
+        with open(run.folder / "log.txt", encoding="utf-8", errors="replace", opener=regular) as file:
             first = file.readline()[:19]
         time.strptime(first, "%Y-%m-%d %H:%M:%S")
         return first

@@ -2,10 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ordinate.core.errors import InputError, nearest
 from ordinate.store.files import read_json, write_json
@@ -57,18 +56,28 @@ class Store:
         """All runs, oldest first."""
         return [Run(folder) for folder in by_age(self.folder, "config.json")]
 
-    def remember(self, kind: str, key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Something that is computed once and kept, under a hash of all it depends on."""
+    def remember(
+        self, kind: str, key: str, names: Collection[str], compute: Callable[[], dict[str, float]]
+    ) -> dict[str, float]:
+        """Numbers of these names that are computed once and kept, under a hash of all they depend on."""
         path = self.folder / kind / f"{key}.json"
         if path.exists():
-            with suppress(InputError):  # a damaged one is computed again
-                kept = read_json(path)
-                if isinstance(kept, dict):
+            with suppress(InputError):  # damaged ones are computed again
+                kept = numbers(path)
+                if kept.keys() == set(names):
                     return kept
         content = compute()
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, content)
         return content
+
+
+def numbers(path: Path) -> dict[str, float]:
+    """Kept numbers by name; anything else is damage."""
+    kept = read_json(path)
+    if not isinstance(kept, dict) or not kept or not all(type(value) in (int, float) for value in kept.values()):
+        raise InputError(f"{path} is damaged (it holds other things than numbers): move it away")
+    return kept
 
 
 def is_id(name: str) -> bool:

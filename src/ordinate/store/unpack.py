@@ -48,6 +48,8 @@ def unpack(file: str | Path, folder: str | Path) -> None:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[ZipFile]:
+    if file.is_fifo() or file.is_char_device():  # it would be waited for, or has no end
+        raise InputError(f"{file} is no file: give one that was packed")
     try:
         archive = ZipFile(file)
     except OSError as error:
