@@ -5,10 +5,12 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
 
+import torch
+
 from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
 from ordinate.lm.sizes import recipe
-from ordinate.model import PRESETS, ModelConfig
+from ordinate.model import PRESETS, ModelConfig, Transformer
 from ordinate.training.limits import check_numbers
 
 # How packed documents stand in a row: where positions start again, and who sees whom.
@@ -111,5 +113,11 @@ def resolve(
     if problems:
         raise InputError("; ".join(problems))
     shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": encoding})
+    with torch.device("meta"):
+        for part in Transformer(shape).parts:
+            if lacking := {"segments", "relation"} & set(part.reads):
+                raise InputError(
+                    f"{part.name} reads the {min(lacking)} of tokens, which text does not have: choose another"
+                )
     own = dict(size=size, corpus=corpus, model=shape, batch=usual.batch, lr=usual.lr, warmup=usual.warmup)
     return build(TrunkConfig, own, given), build(Decay, decays)

@@ -1,9 +1,11 @@
 """Where a run's numbers go beside its own journal: trackers, with tokens as their axis."""
 
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
@@ -29,9 +31,10 @@ class WeightsAndBiases:
         wandb = _module("wandb")
         known = os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_MODE")
         # The same name goes on with the same run; a branch is a run of its own in its trunk's group.
-        name = home.folder.name
+        name, content = home.folder.name, json.dumps(home.identity, sort_keys=True).encode()
+        own = f"{re.sub(r'[^A-Za-z0-9_-]', '-', name)}-{sha256(content).hexdigest()[:8]}"
         self.run = wandb.init(
-            project="ordinate", name=name, id=re.sub(r"[^A-Za-z0-9_-]", "-", name), group=group, resume="allow",
+            project="ordinate", name=name, id=own, group=group, resume="allow",
             dir=home.folder, config=home.identity, mode=None if known else "offline",
             settings=wandb.Settings(silent=True),
         )  # fmt: skip

@@ -53,22 +53,23 @@ class Stretch:
         with opened(options.trackers if self.first and not self.replay else (), self.home, self.group) as trackers:
             while trainer.step < self.end:
                 met = trainer.advance()
-                now = time.monotonic()
-                numbers: dict[str, float] = {}
-                if trainer.step % options.log_every == 0 or trainer.step == self.end:
-                    speed = (trainer.step - since) * trainer.config.step_tokens / max(now - timed, 1e-9)
-                    numbers = trainer.measure(met, speed)
-                    trainer.seconds += now - timed
-                if trainer.step % options.valid_every == 0 or trainer.step == self.end:
-                    self.scores = trainer.validate()
-                    numbers |= self.scores
-                if numbers:
-                    self._tell(numbers, watch, trackers)
-                    since, timed = trainer.step, time.monotonic()
+                last = trainer.step == self.end
                 stop = trainer.ranks.any(asked())
-                if stop or trainer.ranks.any(time.monotonic() - saved > options.save_every):
-                    self.save()
-                    saved = time.monotonic()
+                log, valid = (last or trainer.step % every == 0 for every in (options.log_every, options.valid_every))
+                save = stop or trainer.ranks.any(time.monotonic() - saved > options.save_every)
+                if log or valid or save:
+                    took = time.monotonic() - timed
+                    trainer.seconds += took
+                    speed = (trainer.step - since) * trainer.config.step_tokens / max(took, 1e-9)
+                    numbers = trainer.measure(met, speed)  # which ends a run that diverged before it is saved
+                    if valid:
+                        self.scores = trainer.validate()
+                    if log or valid:
+                        self._tell((numbers if log else {}) | (self.scores if valid else {}), watch, trackers)
+                    if save:
+                        self.save()
+                        saved = time.monotonic()
+                    since, timed = trainer.step, time.monotonic()
                 if stop and trainer.step < self.end:
                     raise Stopped(f"{self.latest} holds step {trainer.step:,} of {self.end:,}")
         self.save()

@@ -122,22 +122,24 @@ class Trainer:
         """Loss in nats per token and in bits per byte, on the start of the validation split."""
         length, ranks = self.config.model.length, self.ranks
         there = self.corpus.sequences("valid", length)
-        asked = max(1, self.options.valid_tokens // length // ranks.world) * ranks.world  # as many for every rank
-        numbers = range(min(there - there % ranks.world, asked))[ranks.rank :: ranks.world]
+        count = min(there, max(1, self.options.valid_tokens // length))
+        own = range(count)[ranks.rank :: ranks.world]
+        numbers = [*own] + [0] * (math.ceil(count / ranks.world) - len(own))  # ranks with shards take equal turns
         sizes = torch.from_numpy(self.corpus.token_bytes())
         self.objective.eval()
-        loss, size, count = 0.0, 0.0, 0.0
+        loss, size, tokens = 0.0, 0.0, 0.0
         for start in range(0, len(numbers), self.micro):
             rows = validation_rows(self.config, self.corpus, numbers[start : start + self.micro])
             here = rows.to(self.device)
             with self._narrow():
                 losses = self.objective(here.tokens, here.targets, here.documents)
-            loss += float(losses.double().sum())
-            size += float(sizes[rows.targets].sum())
-            count += rows.targets.numel()
-        loss, size, count = ranks.total(loss, size, count)
+            mine = max(0, len(own) - start)  # the others only keep step
+            loss += float(losses[:mine].double().sum())
+            size += float(sizes[rows.targets[:mine]].sum())
+            tokens += rows.targets[:mine].numel()
+        loss, size, tokens = ranks.total(loss, size, tokens)
         self._check_finite(loss)
-        return {"valid_loss": loss / count, "bits_per_byte": loss / math.log(2) / max(size, 1.0)}
+        return {"valid_loss": loss / tokens, "bits_per_byte": loss / math.log(2) / max(size, 1.0)}
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint holds. Ranks with shards must all ask."""
@@ -164,11 +166,10 @@ def check_fit(config: TrunkConfig, corpus: Corpus, ranks: Ranks) -> None:
             f"prepare it with --vocabulary {config.model.vocabulary}, or set vocabulary={corpus.vocabulary}"
         )
     for split in ("train", "valid"):
-        if corpus.sequences(split, length) < ranks.world:
-            of = f"one sequence of {length + 1:,}" if ranks.world == 1 else f"{ranks.world} sequences of {length:,}"
+        if not corpus.sequences(split, length):
             raise InputError(
-                f"{corpus.folder} has {corpus.tokens(split):,} tokens to {split}, fewer than {of}: prepare more text, "
-                "or set a smaller length"
+                f"{corpus.folder} has {corpus.tokens(split):,} tokens to {split}, fewer than one sequence of "
+                f"{length + 1:,}: prepare more text, or set a smaller length"
             )
     if ranks.world == 1:
         require(STATE * config.model.weights, f"training {config.size} with dim {config.model.dim}")

@@ -131,7 +131,9 @@ def open_corpus(folder: str | Path, *, verify: bool = False) -> Corpus:
                     f"{shard.path} was made with another tokenizer than {folder}'s: put the right one there"
                 )
             if shard.header != header:
-                raise InputError(f"{shard.path} is not the shard that the manifest of {folder} names: prepare it again")
+                raise InputError(
+                    f"{shard.path} is not the shard that the manifest names: remove the folder and prepare it again"
+                )
             if verify:
                 shard.verify()
     return Corpus(folder, manifest, fingerprint)
@@ -142,6 +144,6 @@ def _check_tokenizer(folder: Path, manifest: Manifest) -> None:
     try:
         found = sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): prepare the corpus again") from error
+        raise InputError(f"{path} cannot be read ({error.strerror}): remove the folder and prepare it again") from error
     if found != manifest.tokenizer:
-        raise InputError(f"{path} is not the tokenizer that the manifest names: prepare the corpus again")
+        raise InputError(f"{path} is not the tokenizer that the manifest names: remove the folder and prepare it again")

@@ -99,7 +99,7 @@ def _parsed(path: Path, parse: Callable[[dict[str, Any]], C]) -> C:
     try:
         return parse(content)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is damaged: prepare the corpus again, in another folder") from error
+        raise InputError(f"{path} is damaged: remove the folder and prepare it again, in another folder") from error
 
 
 def _manifest(content: dict[str, Any]) -> Manifest:

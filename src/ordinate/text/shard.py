@@ -150,7 +150,9 @@ class Shard:
             while block := file.read(BLOCK):
                 digest.update(block)
         if digest.hexdigest() != self.header.sha256:
-            raise InputError(f"{self.path} is damaged (another hash than its header says): prepare the corpus again")
+            raise InputError(
+                f"{self.path} is damaged (another hash than its header says): remove the folder and prepare it again"
+            )
 
 
 def open_shard(path: Path) -> Shard:
@@ -160,17 +162,23 @@ def open_shard(path: Path) -> Shard:
             text = file.read(HEADER)
         size = path.stat().st_size
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): prepare the corpus again") from error
+        raise InputError(f"{path} cannot be read ({error.strerror}): remove the folder and prepare it again") from error
     if not text.startswith(MAGIC):
-        raise InputError(f"{path} is no shard of tokens: prepare the corpus again")
+        raise InputError(f"{path} is no shard of tokens: remove the folder and prepare it again")
     try:
         content = json.loads(text.removeprefix(MAGIC))
         version = content["version"]
         header = from_plain(Header, content) if version == VERSION else None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{path} is damaged (its header cannot be read): prepare the corpus again") from error
+        raise InputError(
+            f"{path} is damaged (its header cannot be read): remove the folder and prepare it again"
+        ) from error
     if header is None:
-        raise InputError(f"{path} is of version {version}, and this ordinate reads {VERSION}: prepare the corpus again")
+        raise InputError(
+            f"{path} is of version {version}, and this ordinate reads {VERSION}: remove the folder and prepare it again"
+        )
     if header.dtype != dtype_of(header.vocabulary) or size != header.file_size:
-        raise InputError(f"{path} is damaged (its header does not fit its size): prepare the corpus again")
+        raise InputError(
+            f"{path} is damaged (its header does not fit its size): remove the folder and prepare it again"
+        )
     return Shard(path, header)

@@ -1,5 +1,6 @@
 """What `lm plan` and `lm train` are asked for, resolved."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,14 +48,14 @@ def resolve_request(
     from ordinate.lm.precision import usual_precision
     from ordinate.lm.schedule import branches
     from ordinate.lm.sizes import recipe
-    from ordinate.model import PRESETS, pick_device
+    from ordinate.model import pick_device
     from ordinate.text.corpus import open_corpus
 
     usual = recipe(size)
     given = {"precision": usual_precision(pick_device(device)), "seed": seed} | settings
-    corpus = open_corpus(data or _prepared(int(given.get("vocabulary", PRESETS[size]["vocabulary"]))))
+    corpus = open_corpus(data or _prepared(resolve(size, encoding, "", given)[0].model.vocabulary))
     config, decay = resolve(size, encoding, corpus.fingerprint, given)
-    budgets = [parse_tokens(text) for text in budget.split(",")] if budget else [usual.budget]
+    budgets = [parse_tokens(text) for text in budget.split(",")] if budget is not None else [usual.budget]
     return Request(config, corpus, branches(config, budgets, decay))
 
 
@@ -62,8 +63,11 @@ def _prepared(vocabulary: int) -> Path:
     """The one folder of prepared data that has a model's vocabulary."""
     from ordinate.text.corpus import open_corpus
 
-    folders = [path.parent for path in sorted(DATA.glob("*/manifest.json"))]
-    fitting = [folder for folder in folders if open_corpus(folder).vocabulary == vocabulary]
+    fitting = []
+    for path in sorted(DATA.glob("*/manifest.json")):
+        with suppress(InputError):  # a damaged one does not fit
+            if open_corpus(path.parent).vocabulary == vocabulary:
+                fitting.append(path.parent)
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
