@@ -1,6 +1,7 @@
 """Branches of one trunk: bitwise what a straight run gives, whatever happened on the way."""
 
 import hashlib
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ordinate.lm.ranks import Ranks
 from ordinate.lm.schedule import Branch, branches
 from ordinate.lm.trainer import Now, Options, Trainer
 from ordinate.store.files import Journal, read_json
-from ordinate.text.corpus import Corpus
+from ordinate.text.corpus import Corpus, open_corpus
 
 from .small import DEVICE, decay, small_config
 
@@ -169,4 +170,16 @@ def test_two_processes_do_not_train_one_folder(corpus: Corpus, tmp_path: Path) -
         Run(trunk_home(tmp_path, course.config).folder).claimed(),
         pytest.raises(InputError, match="another process"),
     ):
+        course.run(_planned(corpus, 10))
+
+
+def test_damaged_tokens_are_found_before_a_trunk_begins(corpus: Corpus, tmp_path: Path) -> None:
+    """Of the right size and within the vocabulary: nothing else would tell."""
+    shutil.copytree(corpus.folder, tmp_path / "data")
+    shard = tmp_path / "data" / "train-00000.bin"
+    content = bytearray(shard.read_bytes())
+    content[1024:1026] = b"\x05\x00" if content[1024:1026] != b"\x05\x00" else b"\x06\x00"
+    shard.write_bytes(content)
+    course = replace(_course(corpus, tmp_path / "made"), corpus=open_corpus(tmp_path / "data"))
+    with pytest.raises(InputError, match="another hash"):
         course.run(_planned(corpus, 10))

@@ -25,7 +25,7 @@ from ordinate.lm.stretch import Stretch
 from ordinate.lm.trainer import Options, Trainer, Watch
 from ordinate.store import Run
 from ordinate.store.files import write_json
-from ordinate.text.corpus import Corpus
+from ordinate.text.corpus import Corpus, open_corpus
 from ordinate.training import environment
 
 
@@ -69,6 +69,8 @@ class Course:
         home = trunk_home(self.root, self.config)
         if point(home.folder, target).exists():
             return
+        if home.new and self.ranks.first:
+            open_corpus(self.corpus.folder, verify=True)  # once: a damaged token is a token too
         with self._at_work(home, None) as run:
             trainer = Trainer(self.config, self.corpus, self.options, self.ranks)
             ahead = reached(home.folder) <= target

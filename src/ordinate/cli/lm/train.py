@@ -63,16 +63,16 @@ def run(
         raise InputError(f"unknown shard {shard!r}: choose none or fsdp2")
     checked = {"threads": threads, "micro-batch": micro_batch, "keep": keep, "save-every": save_every}
     for name, value in (checked | {"valid-every": valid_every, "valid-tokens": valid_tokens}).items():
-        if value is not None and value < 1:
-            raise InputError(f"--{name} must be at least 1, got {value:g}")
+        if value is not None and not 1 <= value < 1e9:
+            raise InputError(f"--{name} must be at least 1 and below a billion, got {value:g}")
     trackers = tuple(known(name) for name in track.split(",") if name)
     request = resolve_request(size, encoding, budget, data, seed, device, read_settings(None, settings, ("encoding",)))
     options = Options(
         device=device, micro_batch=micro_batch, shard="fsdp2" if shard == "fsdp2" else "none", compiled=compiled,
         save_every=save_every, keep=keep, valid_every=valid_every, valid_tokens=valid_tokens, trackers=trackers,
     )  # fmt: skip
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    own = threads or max(1, len(os.sched_getaffinity(0)) // world if hasattr(os, "sched_getaffinity") else 1)
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes on this machine
+    own = threads or max(1, len(os.sched_getaffinity(0)) // here if hasattr(os, "sched_getaffinity") else 1)
     chosen = pick_device(device)
     with environment.prepared(own, str(chosen)), joined(chosen) as ranks:
         check_fit(request.config, request.corpus, ranks)

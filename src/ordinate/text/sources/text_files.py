@@ -29,14 +29,15 @@ class TextFiles(Source):
 
     def pieces(self, files: list[File]) -> list[Piece]:
         """Neighbours together, until there is enough of them."""
-        pieces, group = list[Piece](), list[File]()
+        pieces, group, size = list[Piece](), list[File](), 0
         for file in files:
             group.append(file)
-            if (size := sum(one.size for one in group)) >= self.piece:
+            size += file.size
+            if size >= self.piece:
                 pieces.append(Piece(tuple(group), 0, size))
-                group = []
+                group, size = [], 0
         if group:
-            pieces.append(Piece(tuple(group), 0, sum(one.size for one in group)))
+            pieces.append(Piece(tuple(group), 0, size))
         return pieces
 
     def read(self, piece: Piece, downloads: Path) -> Iterator[Batch]:
