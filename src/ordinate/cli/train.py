@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ordinate.cli.bar import Bar
 from ordinate.cli.settings import read_settings
 from ordinate.statistics.alarms import oversized
 from ordinate.statistics.reach import reach
@@ -47,8 +48,8 @@ def run(
     where = "is being done by another process: waiting" if state == "running" else f"in {before.folder}"
     print(f"run {config.id} {'is done already' if before.done else where}", file=sys.stderr)
     try:
-        with _Display(config) as display:
-            train(config, runs, display.show)
+        with Bar() as bar:
+            train(config, runs, lambda now: _tell(bar, config, now))
     except KeyboardInterrupt:
         print("ordinate: interrupted; start again to go on", file=sys.stderr)
         raise typer.Exit(130) from None
@@ -58,40 +59,16 @@ def run(
         show_result(before.result, config)
 
 
-class _Display:
-    """A bar on a terminal, a line for each point of the learning curve elsewhere; all on stderr."""
-
-    def __init__(self, config: "RunConfig") -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-        from rich.progress import Progress as Bar
-
-        self.config, self.console = config, Console(stderr=True)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[now]}"),
-        )
-        self.bar = Bar(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
-        self.line = self.bar.add_task(f"{config.task} with {config.model.encoding}", total=config.steps, now="")
-
-    def __enter__(self) -> "_Display":
-        self.bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.bar.stop()
-
-    def show(self, now: "Progress") -> None:
-        left = f"{now.seconds_left:.0f} s left"
-        if now.evaluating:
-            self.bar.update(self.line, completed=now.step, now="scoring, and measuring baselines if they are new")
-            return
-        text = f"loss {now.loss:.3f}  accuracy {now.accuracy:.1%}  {left}"
-        self.bar.update(self.line, completed=now.step, now=text)
-        if now.validation is not None and not self.console.is_terminal:
-            print(f"step {now.step}/{now.steps}  validation {now.validation:.4g}  {text}", file=sys.stderr, flush=True)
+def _tell(bar: Bar, config: "RunConfig", now: "Progress") -> None:
+    """A line for each point of the learning curve where there is no terminal."""
+    named, share = f"{config.task} with {config.model.encoding}", now.step / now.steps
+    if now.evaluating:
+        bar.draw(named, share, "scoring, and measuring baselines if they are new")
+        return
+    text = f"loss {now.loss:.3f}  accuracy {now.accuracy:.1%}  {now.seconds_left:.0f} s left"
+    bar.draw(named, share, f"{now.step}/{now.steps}  {text}")
+    if now.validation is not None:
+        bar.say(f"step {now.step}/{now.steps}  validation {now.validation:.4g}  {text}")
 
 
 def show_result(result: dict[str, Any], config: "RunConfig", console: "Console | None" = None) -> None:

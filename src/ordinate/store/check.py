@@ -14,9 +14,11 @@ from ordinate.core.config import digest
 from ordinate.core.errors import InputError, OtherVersionError
 from ordinate.core.rules import RULES
 from ordinate.store.claim import SILENCE, Claim
+from ordinate.store.files import regular
 from ordinate.store.pack import BLOCK
 from ordinate.store.run import Run
 from ordinate.store.store import DAMAGED, Store, is_id, numbers
+from ordinate.store.unpack import BROKEN
 
 
 @dataclass(frozen=True)
@@ -99,21 +101,21 @@ def _look_at_journal(run: Run) -> None:
 
 
 def _look_at_tensors(path: Path) -> None:
+    with open(path, "rb", opener=regular) as file:  # every byte of it can be read
+        while file.read(BLOCK):
+            pass
     try:
         safe_open(path, "numpy")  # which compares what its head says with its size
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path} is damaged ({error}): move the run's folder away") from error
-    with open(path, "rb") as file:  # every byte of it can be read
-        while file.read(BLOCK):
-            pass
 
 
 def _look_at_checkpoint(path: Path) -> None:
     """It is a zip file, with a sum for each part."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open(path, "rb", opener=regular) as file, zipfile.ZipFile(file) as archive:
             damaged = archive.testzip()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
+    except BROKEN as error:
         raise InputError(f"{path} is damaged ({error}): move it away") from error
     if damaged:
         raise InputError(f"{path} is damaged ({damaged} has another sum): move it away")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ordinate.cli.bar import Bar
 from ordinate.core.amounts import counted, duration, storage
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def run(
     if dry_run:
         return
     try:
-        with _Display() as display:
-            corpus = prepare(asked, folder, workers=workers, watch=display.show)
+        with Bar() as bar:
+            corpus = prepare(asked, folder, workers=workers, watch=_Display(bar).show)
     except KeyboardInterrupt:
         print("ordinate: stopped; finished shards are kept, the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
@@ -84,37 +85,18 @@ def _announced(asked: "Request", folder: Path, ahead: "Outlook", workers: int) -
 
 
 class _Display:
-    """A bar on a terminal, a line from time to time elsewhere; all on stderr."""
+    """A line for each stage, and from time to time, where there is no terminal."""
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-        from rich.progress import Progress as Bar
-
-        self.console = Console(stderr=True)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[left]}"),
-        )
-        self.bar = Bar(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
-        self.line = self.bar.add_task("", total=1.0, left="")
-        self.stage, self.said = "", 0.0
-
-    def __enter__(self) -> "_Display":
-        self.bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.bar.stop()
+    def __init__(self, bar: Bar) -> None:
+        self.bar, self.stage, self.said = bar, "", 0.0
 
     def show(self, now: "Progress") -> None:
         left = "" if now.seconds_left is None else f"{duration(now.seconds_left)} left"
-        self.bar.update(self.line, description=now.stage, completed=now.share, left=left)
-        if not self.console.is_terminal and (now.stage != self.stage or time.monotonic() > self.said + LINES):
+        text = f"{now.share:.0%}  {left}".rstrip()
+        self.bar.draw(now.stage, now.share, text)
+        if now.stage != self.stage or time.monotonic() > self.said + LINES:
             self.stage, self.said = now.stage, time.monotonic()
-            print(f"{now.stage}  {now.share:.0%}  {left}".rstrip(), file=sys.stderr, flush=True)
+            self.bar.say(f"{now.stage}  {text}")
 
 
 def _summary(corpus: "Corpus") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ordinate.cli.bar import Bar
 from ordinate.cli.lm.plan import describe, show
 from ordinate.cli.lm.request import (
     CHECKPOINTS,
@@ -21,6 +22,7 @@ from ordinate.cli.lm.request import (
     resolve_request,
 )  # fmt: skip
 from ordinate.cli.settings import read_settings
+from ordinate.core.amounts import duration
 from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,8 +84,8 @@ def run(
             return
         course = Course(request.config, request.corpus, root, options, ranks)
         try:
-            with _Display(ranks.first) as display, stop_asked() as asked:
-                folders = course.run(request.branches, display.show, asked)
+            with Bar(shown=ranks.first) as bar, stop_asked() as asked:
+                folders = course.run(request.branches, lambda now: _show(bar, now), asked)
         except Stopped as stopped:
             if ranks.first:
                 print(f"ordinate: stopped; {stopped}; start again to go on", file=sys.stderr)
@@ -120,43 +122,16 @@ def _tell(results: list[dict[str, Any]], as_json: bool) -> None:
     Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200).print(table)
 
 
-class _Display:
-    """A bar on a terminal, a line now and then elsewhere; all on stderr."""
-
-    def __init__(self, shown: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        self.shown, self.console = shown, Console(stderr=True)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[now]}"),
-        )
-        off = not self.console.is_terminal or not shown
-        self.bar = Progress(*columns, console=self.console, transient=True, disable=off)
-        self.lines: dict[str, Any] = {}
-
-    def __enter__(self) -> "_Display":
-        self.bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.bar.stop()
-
-    def show(self, now: "Now") -> None:
-        from ordinate.core.amounts import duration
-
-        numbers = now.numbers
-        parts = [f"loss {numbers['loss']:.3f}"] if "loss" in numbers else []
-        parts += [f"validation {numbers['valid_loss']:.3f}"] if "valid_loss" in numbers else []
-        if "tokens_per_second" in numbers:
-            parts.append(f"{numbers['tokens_per_second']:,.0f} tokens/s ({numbers['mfu']:.0%} of matmul)")
-            parts.append(f"{duration(now.seconds_left)} left")
-        text = "  ".join(parts)
-        if now.stretch not in self.lines:
-            self.lines[now.stretch] = self.bar.add_task(now.stretch, total=now.end, now="")
-        self.bar.update(self.lines[now.stretch], completed=now.step, total=now.end, now=text)
-        if self.shown and not self.console.is_terminal and (now.step % 100 == 0 or "valid_loss" in numbers):
-            print(f"{now.stretch}  step {now.step:,}/{now.end:,}  {text}", file=sys.stderr, flush=True)
+def _show(bar: Bar, now: "Now") -> None:
+    """A line for each hundred steps and each validation where there is no terminal."""
+    numbers = now.numbers
+    parts = [f"{now.step:,}/{now.end:,}"]
+    parts += [f"loss {numbers['loss']:.3f}"] if "loss" in numbers else []
+    parts += [f"validation {numbers['valid_loss']:.3f}"] if "valid_loss" in numbers else []
+    if "tokens_per_second" in numbers:
+        parts.append(f"{numbers['tokens_per_second']:,.0f} tokens/s ({numbers['mfu']:.0%} of matmul)")
+        parts.append(f"{duration(now.seconds_left)} left")
+    text = "  ".join(parts)
+    bar.draw(now.stretch, now.step / now.end, text)
+    if now.step % 100 == 0 or "valid_loss" in numbers:
+        bar.say(f"{now.stretch}  step {text}")
