@@ -23,7 +23,7 @@ from ordinate.store.examples import ARCHIVE
 from ordinate.store.files import read_json, write_json
 from ordinate.store.pack import pack
 from ordinate.studies import shelf
-from ordinate.studies.compare import command
+from ordinate.studies.asked import command
 from ordinate.studies.comparison import Comparison
 from ordinate.studies.gather import gather
 from ordinate.studies.plan import Study, plan
@@ -48,7 +48,7 @@ class Asked:
 
     @property
     def command(self) -> str:
-        return command(self.study, self.settings, "runs")
+        return command(self.study, self.settings)
 
 
 # The one that is shown first is the last.

@@ -43,6 +43,7 @@ def run(store: Path, state: str = "done", *, score: float = 1.0, maps: bool = Fa
 
 def _journal(run_id: str) -> list[dict[str, Any]]:
     both = [("train", step) for step in range(1, 21)] + [("valid", step) for step in (10, 20)]
+    both.sort(key=lambda part: part[1])
     return [
         {"run": run_id, "step": step, "split": split, "length": None, "metric": metric, "value": value}
         for split, step in both

@@ -55,8 +55,8 @@ def test_the_form_becomes_the_command(own: Store, started: list[Any]) -> None:
     at.button(key="start").click().run()
     (job,) = started
     folder = str(own.folder)
-    expected = f"ordinate compare k_back --encodings rope,t5 --seeds 2 --store {folder} dim=32 coverage=offset lr=0.01"
-    assert job.command == expected
+    expected = f"ordinate compare k_back --encodings rope,t5 --seeds 2 dim=32 coverage=offset lr=0.01 --store {folder}"
+    assert job.again == expected
     assert expected in [block.value for block in at.code]
 
 

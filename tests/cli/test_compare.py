@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from ordinate.core.config import digest
 from ordinate.core.rules import RULES
 from ordinate.store import open_store
+from ordinate.studies.plan import name_of
 
 from .conftest import Program
 
@@ -167,7 +169,7 @@ def test_a_store_of_a_newer_program(ordinate: Program, store: str) -> None:
     result.write_text(result.read_text().replace('"schema": 1', '"schema": 9'))
     words = "was written by a newer ordinate (schema 9, this one reads 1): update"
     done = ordinate(*QUICK, "--store", store)  # all other runs are done, and are reported
-    assert done.code == 1 and words in done.err and "ordinate store check tells more" in done.err
+    assert done.code == 1 and words in done.err and f"ordinate store check --store {store} tells more" in done.err
     done = ordinate("report", "--store", store, "--format", "md")  # of what can be read, and what cannot is named
     assert done.code == 0 and words in done.out and result.parent.name in done.out
     study = next(Path(store).glob("studies/*/study.json"))
@@ -177,19 +179,21 @@ def test_a_store_of_a_newer_program(ordinate: Program, store: str) -> None:
 
 
 def aged(store: Path) -> None:
-    """As if older rules had made all of it, which gave other names to studies and runs."""
+    """As if older rules had made all of it, which gave other names to studies and runs, and no hashes to results."""
     for path in store.glob("*/config.json"):
         content = json.loads(path.read_text())
         del content["rules"]
         path.write_text(json.dumps(content))
-        result, name = path.parent / "result.json", path.parent.name
-        result.write_text(result.read_text().replace(name, name[::-1]))
-        path.parent.rename(store / name[::-1])
+        result = json.loads((path.parent / "result.json").read_text()) | {"run": digest(content)}
+        del result["files"], result["sum"]
+        (path.parent / "result.json").write_text(json.dumps(result))
+        path.parent.rename(store / digest(content))
     for path in store.glob("studies/*/study.json"):
         content = json.loads(path.read_text())
         del content["rules"], content["gave_up"]
         path.write_text(json.dumps(content))
-        path.parent.rename(path.parent.parent / path.parent.name[::-1])
+        named = name_of({key: value for key, value in content.items() if key not in ("schema", "command")})
+        path.parent.rename(path.parent.parent / named)
 
 
 @pytest.mark.slow

@@ -103,7 +103,7 @@ def test_what_is_damaged_is_set_aside_and_done_again(ordinate: Program, compared
     assert problems.keys() == {one.name, two.name, three.name, "f" * 12}
     assert "model.safetensors is damaged" in problems[one.name]
     assert f"is damaged (of run {three.name})" in problems[two.name]
-    assert "step 0 follows step 4" in problems[three.name]
+    assert "metrics.jsonl is damaged (not what its result was written with)" in problems[three.name]
     table = ordinate("store", "check", "--store", "runs")
     assert table.code == 1 and table.out.startswith("4 runs and 2 studies: 4 damaged\n")
     assert "ordinate store check --repair" in table.out and table.err == ""

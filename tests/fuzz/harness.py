@@ -16,11 +16,14 @@ from ordinate.cli import main
 
 from .documents import results, settings
 from .lines import line
-from .stores import saved, store
+from .stores import archive, saved, store
 
 Maker = Callable[[Random, Path], list[str]]
-KINDS: dict[str, Maker] = {"line": line, "settings": settings, "results": results, "store": store, "checkpoint": saved}
-TURNS = ("line", "settings", "line", "checkpoint", "line", "results", "store")  # how often each comes up
+KINDS: dict[str, Maker] = {
+    "line": line, "settings": settings, "results": results, "store": store, "checkpoint": saved, "archive": archive,
+}  # fmt: skip
+# How often each comes up.
+TURNS = ("line", "settings", "line", "checkpoint", "line", "results", "store", "line", "store", "archive")
 
 SECONDS = 40  # of one core; a case that only waits is ended after three times as many of the clock
 MEMORY = 2 * 2**30  # bytes beyond what a process holds that has loaded everything
@@ -58,7 +61,7 @@ class Outcome:
             return f"exit code {self.code}"
         if self.code == 2 and (self.err.count("\n") > ERRORS or len(self.err) > LETTERS):
             return f"{self.err.count(chr(10))} lines and {len(self.err)} letters on standard error"
-        if self.code and not self.err:
+        if self.code and not self.err and not self.out:
             return f"exit code {self.code} without a word"
         return self._json()
 

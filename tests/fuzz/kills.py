@@ -27,6 +27,7 @@ from ordinate.training import baselines
 from ..studies import made
 from ..studies.processes import Forked, Process, ended, outcomes, owners
 
+COMMAND = "ordinate compare nothing"
 LONGEST = 1.5  # seconds that a driver lives, which is about as long as half of the comparison takes
 
 
@@ -36,7 +37,7 @@ def kills(count: int, seed: int, folder: Path) -> None:
     local.subprocess = SimpleNamespace(Popen=Forked, PIPE=subprocess.PIPE)  # type: ignore[assignment]
     study, moments = made.study(made.ENCODINGS, **made.SWEPT), random.Random(seed)
     whole = Store(folder / "whole")
-    Job(study, whole, Plain(whole), "whole").carry_out(lambda event: None)
+    Job(study, whole, Plain(whole), COMMAND).carry_out(lambda event: None)
     expected = outcomes(whole)
     for number in numbers(1):
         store = Store(folder / str(number))
@@ -75,7 +76,7 @@ def storm(study: Study, store: Store, most: int, moments: random.Random) -> int:
 
 
 def drive(study: Study, store: Store) -> None:
-    Job(study, store, Local(store, 2), "storm").carry_out(lambda event: None)
+    Job(study, store, Local(store, 2), COMMAND).carry_out(lambda event: None)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def line(draw: Random, folder: Path) -> list[str]:
     """The arguments of one command, in a folder with whatever they name."""
     lay_out(folder)
     makers: list[Callable[[Random], list[str]]] = [_train] * 8 + [_compare] * 3 + [_show] * 4 + [_bench] * 2
-    makers += [_list, _status, _report, _analyze, _app, _anything]
+    makers += [_list, _status, _report, _analyze, _app, _anything, _of_store, _lm, _lm]
     words = draw.choice(makers)(draw)
     if draw.random() < 0.1:
         words.insert(draw.randrange(len(words) + 1), value(draw))
@@ -115,6 +115,33 @@ def _analyze(draw: Random) -> list[str]:
 def _output(draw: Random) -> list[str]:
     found = ["-o", path(draw)] if draw.random() < 0.4 else []
     return found + (["--format", draw.choice(("html", "md", "csv", "tex", "json", "x"))] if draw.random() < 0.4 else [])
+
+
+def _of_store(draw: Random) -> list[str]:
+    """A whole store; none that would be made anew where a path leads."""
+    words = {
+        "check": ["--repair"] * draw.randrange(2) + ["--json"] * draw.randrange(2),
+        "pack": [path(draw), *([value(draw)] if draw.random() < 0.3 else [])],
+        "unpack": [path(draw)],
+    }
+    command = draw.choice(list(words))
+    return ["store", command, *words[command], "--store", path(draw)]
+
+
+def _lm(draw: Random) -> list[str]:
+    """Language models: only what is told before anything is trained."""
+    size = draw.choice(("nano", "micro", value(draw)))
+    named = ["--size", size, "-e", _encoding(draw), *(pairs(draw) if draw.random() < 0.3 else [])]
+    more = ["--data", path(draw)] if draw.random() < 0.5 else []
+    more += ["--budget", draw.choice(("1M", "1M,2M", value(draw)))] if draw.random() < 0.5 else []
+    for option in ("--checkpoints", "--seed", "--device"):
+        more += [option, value(draw)] if draw.random() < 0.2 else []
+    source = draw.choice(("text:", "jsonl:", "parquet:", "")) + path(draw)
+    text = ["lm", "prepare", source, "--dry-run", "-o", path(draw)]
+    for option in ("--vocabulary", "--tokenizer-bytes", "--valid", "--max-shards", "--workers"):
+        text += [option, value(draw)] if draw.random() < 0.2 else []
+    sizes = ["lm", "sizes", "-e", _encoding(draw), "--json"]
+    return draw.choice((["lm", "plan", *named, *more], ["lm", "train", *named, *more, "--dry-run"], text, sizes))
 
 
 def _app(draw: Random) -> list[str]:

@@ -4,15 +4,20 @@ import atexit
 import json
 import os
 import shutil
+from contextlib import suppress
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from random import Random
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import torch
 
 from ordinate.store import Store
+from ordinate.store.pack import MANIFEST, pack
+from ordinate.store.sums import content_sum
 from ordinate.studies.compare import compare
 from ordinate.training import Progress, baselines, checkpoint, loop, resolve, train
 
@@ -25,6 +30,8 @@ SETTINGS: dict[str, Any] = dict(
 PAIRS = [f"{key}={given}".replace(" ", "") for key, given in SETTINGS.items()]
 UNFINISHED = ["train", TASK, "-e", "t5", *PAIRS]
 COMPARED = ["compare", TASK, "-e", "rope,learned(rows=6)", "--seeds", "2", "--workers", "0", "--yes", *PAIRS]
+UNPACK = ["store", "unpack", "all.zip", "--store", "new"]
+NAMES = ("/etc/x", "../x", "a/../../x", "C:\\x", "a\nb", "a" * 300, "/", "x/", ".", "\u202ex", "con", "a//b")
 JSON: tuple[Any, ...] = (
     None, True, 0, -1, 10**12, 10**400, 0.5, 1e308, float("nan"), float("inf"), "", "x", "\x1b[31m", [], [1], [[1]], {},
     {"x": 1}, "a" * 30_000,
@@ -59,7 +66,10 @@ def store(draw: Random, folder: Path) -> list[str]:
         _damage(draw, path)
     form = draw.choice(("html", "md", "csv", "tex", "json"))
     commands = (["status"], ["status", "--json"], ["report"], ["report", "--format", form], UNFINISHED, COMPARED)
-    return draw.choice(commands)
+    (study,) = (whole() / "studies").iterdir()
+    checks = (["store", "check"], ["store", "check", "--json"], ["store", "check", "--repair"])
+    packs = (["store", "pack", "all.zip"], ["store", "pack", "-"], ["store", "pack", "one.zip", study.name])
+    return draw.choice((*commands, *commands, *checks, *packs))
 
 
 def _damage(draw: Random, path: Path) -> None:
@@ -79,7 +89,12 @@ def _damage(draw: Random, path: Path) -> None:
             lines.insert(draw.randrange(len(lines) + 1), draw.choice((b"\n", b"null\n", b"{}\n", b"x\n", b"[[[[")))
             path.write_bytes(b"".join(lines))
         case 4 | 5 | 6 if path.suffix == ".json":
-            path.write_text(json.dumps(changed(draw, json.loads(path.read_bytes()), JSON)))
+            content = changed(draw, json.loads(path.read_bytes()), JSON)
+            if isinstance(content, dict) and "sum" in content and draw.random() < 0.7:  # by somebody who knows of it
+                with suppress(ValueError):  # NaN has none
+                    del content["sum"]
+                    content["sum"] = content_sum(content)
+            path.write_text(json.dumps(content))
         case _:
             path.write_bytes(damaged(draw, path.read_bytes()))
 
@@ -97,6 +112,47 @@ def changed(draw: Random, content: Any, values: tuple[Any, ...]) -> Any:
     elif isinstance(content, dict) and draw.random() < 0.1:
         content["more"] = draw.choice(values)
     return content
+
+
+@cache
+def packed() -> bytes:
+    with TemporaryDirectory() as folder:
+        pack(Store(whole()), Path(folder) / "all.zip")
+        return (Path(folder) / "all.zip").read_bytes()
+
+
+def archive(draw: Random, folder: Path) -> list[str]:
+    """Unpacking what is not what it was: other bytes, or another archive with whatever in it."""
+    path = folder / "all.zip"
+    path.write_bytes(packed())
+    if draw.random() < 0.4:
+        path.write_bytes(damaged(draw, packed()))
+        return UNPACK
+    with ZipFile(path) as old:
+        entries = {part.filename: old.read(part) for part in old.infolist()}
+    for _ in range(draw.choice((1, 2))):
+        name = draw.choice(list(entries))
+        match draw.randrange(4):
+            case 0:
+                entries[draw.choice(NAMES)] = entries.pop(name)
+            case 1:
+                entries[name] = damaged(draw, entries[name])
+            case 2:
+                del entries[name]
+            case _:
+                entries[MANIFEST] = json.dumps(changed(draw, json.loads(packed_manifest()), JSON)).encode()
+    with ZipFile(path, "w", draw.choice((ZIP_STORED, ZIP_DEFLATED, ZIP_BZIP2))) as new:
+        for name, content in entries.items():
+            part = ZipInfo(name)
+            part.external_attr = draw.choice((0, 0, 0o100644, 0o120777, 0o010644)) << 16
+            new.writestr(part, content)
+    return UNPACK
+
+
+@cache
+def packed_manifest() -> bytes:
+    with ZipFile(BytesIO(packed())) as archive:
+        return archive.read(MANIFEST)
 
 
 def saved(draw: Random, folder: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from ordinate import InputError
 from ordinate.cli.status import TOLD, _print
 from ordinate.store import Run
+from ordinate.store.contents import check_result
 from ordinate.store.overview import describe
+from ordinate.store.sums import content_sum
 
 CONFIG = dict(task="k_back", model={"encoding": ["rope", "none"]}, seed=1, lr=0.1, steps=4, train_lengths=[3, 5])
 ROW = dict(
@@ -23,7 +26,9 @@ RESULT = dict(
     evaluation=[ROW | {"split": split, "length": at} for split, at in (("valid", 5), ("id", 5), ("ood", 7))],
     records=[dict(step=2, split="valid", metric="accuracy", value=0.9)], timing=dict(seconds=1.0),
 )  # fmt: skip
-WRONG = (None, True, -1, 0, 10**12, 10**400, 1e308, 1e999, -2.5, "", "word", [], {}, ["word"], {"a": 1}, "\x1b[31m")
+WRONG = (
+    None, True, -1, 0, 10**12, 10**400, 1e308, 1e999, -2.5, "", "word", [], {}, ["word"], {"a": 1}, "\x1b[31m", "\u202e"
+)  # fmt: skip
 
 
 def places(content: Any) -> list[tuple[Any, ...]]:
@@ -59,3 +64,38 @@ def test_any_value_anywhere_is_described_or_named(name: str, whole: dict[str, An
                 assert str(run.folder / name) in str(error) and len(str(error)) < len(str(run.folder)) + 200
                 refused += 1
     assert refused > 50
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda r: r["evaluation"][1].update(accuracy=1.5), "accuracy in evaluation is 1.5"),
+        (lambda r: r["evaluation"][1].update(floor=-0.1), "floor in evaluation is -0.1"),
+        (lambda r: r["evaluation"][1].update(length=0), "length in evaluation is 0"),
+        (lambda r: r["evaluation"][2].update(split="id", length=5), "evaluation has 2 rows of id at 5"),
+        (lambda r: r["evaluation"][1]["groups"].update({"\x1b[31m": 1.0}), r"a name that cannot be shown: '\\x1b"),
+        (lambda r: r.update(task="\u202ex"), r"task in result is '\\u202ex'"),
+        (lambda r: r.update(steps=-1), "steps or parameters are less than none"),
+    ],
+)
+def test_numbers_are_those_of_a_result(change: Callable[[Any], object], words: str) -> None:
+    result: Any = copy.deepcopy(RESULT)
+    check_result(result)
+    change(result)
+    with pytest.raises(ValueError, match=words):
+        check_result(result)
+
+
+def test_a_result_has_a_sum_over_all_of_it() -> None:
+    whole: Any = RESULT | {"files": {"metrics.jsonl": "0"}}
+    whole["sum"] = content_sum(whole)
+    check_result(json.loads(json.dumps(whole)))
+    for change in (
+        {"parameters": 4}, {"sum": "x"}, {"sum": None}, {"files": {}}, {"more": 1}, {"files": {"../other": "0"}},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"sum|files"):
+            check_result(whole | change)
+    inner = copy.deepcopy(whole)
+    inner["evaluation"][2]["score"] = 0.9375  # one bit
+    with pytest.raises(ValueError, match="its sum is another"):
+        check_result(inner)

@@ -26,11 +26,12 @@ WANTED = {
     f"{OLD}/model.safetensors": random.Random(0).randbytes(3_000_000),
     f"{NEW}/config.json": b'{"a": 1}',
     f"{NEW}/log.txt": b"",
+    f"{NEW}/checkpoint.pt": b"to go on with",
     f"studies/{STUDY}/study.json": b"{}",
     f"studies/{STUDY}/tables/k_back(k=5) é.csv": b"a,b\n",
     "baselines/bbbbbbbbbbbb.json": b"{}",
 }
-BUSY = [f"{NEW}/{name}" for name in ("claim", "heartbeat", "checkpoint.pt", ".lock", ".result.json.1.tmp")]
+BUSY = [f"{NEW}/{name}" for name in ("claim", "heartbeat", ".lock", ".result.json.1.tmp")]
 
 
 def store(folder: Path) -> Store:
@@ -96,10 +97,17 @@ def test_what_cannot_be_packed_is_named_and_leaves_no_file(tmp_path: Path) -> No
         pack(open_store(tmp_path / "none"), tmp_path / "packed.zip")
     with pytest.raises(InputError, match=r"packed.zip cannot be packed: No such file"):
         pack(full, tmp_path / "nowhere" / "packed.zip")
-    (tmp_path / "one" / NEW / "a\\b").touch()
-    with pytest.raises(InputError, match="its name has a backslash"):
-        pack(full, tmp_path / "packed.zip")
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
+    (tmp_path / "one" / NEW / "a\\b").touch()
+    (told,) = pack(full, tmp_path / "packed.zip")
+    assert told.endswith("its name has a backslash or a drive letter")
+
+
+def test_a_finished_run_is_packed_without_its_leftovers(tmp_path: Path) -> None:
+    (store(tmp_path / "one").folder / NEW / "result.json").touch()
+    pack(open_store(tmp_path / "one"), tmp_path / "packed.zip", runs=[NEW])
+    unpack(tmp_path / "packed.zip", tmp_path / "two")
+    assert f"{NEW}/result.json" in files(tmp_path / "two") and f"{NEW}/checkpoint.pt" not in files(tmp_path / "two")
 
 
 def forge(

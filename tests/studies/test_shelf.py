@@ -24,10 +24,17 @@ def full(tmp_path: Path) -> Store:
     """A store with three studies, the last of which was asked for first."""
     store = Store(tmp_path / "runs")
     for age, seeds in enumerate((1, 2, 3)):
-        kept = shelf.keep(store, made.study(seeds=seeds, fixed=True), f"the one with {seeds}")
+        kept = shelf.keep(store, made.study(seeds=seeds, fixed=True), f"ordinate compare {seeds}")
         when = 1_000_000 - age
         os.utime(kept.folder / "study.json", (when, when))
     return store
+
+
+def renamed(folder: Path, content: dict[str, Any]) -> Path:
+    """A study with another content, and the name that belongs to it."""
+    named = plan.name_of({key: value for key, value in content.items() if key not in ("schema", "command")})
+    (folder / "study.json").write_text(json.dumps(content))
+    return folder.rename(folder.with_name(named))
 
 
 def test_kept_and_found(tmp_path: Path) -> None:
@@ -39,9 +46,9 @@ def test_kept_and_found(tmp_path: Path) -> None:
 
 
 def test_the_latest_is_the_one_asked_for_last(full: Store) -> None:
-    assert shelf.find(full).command == "the one with 1"
-    shelf.keep(full, made.study(seeds=3, fixed=True), "asked again")
-    assert shelf.find(full).command == "asked again"
+    assert shelf.find(full).command == "ordinate compare 1"
+    shelf.keep(full, made.study(seeds=3, fixed=True), "ordinate compare again")
+    assert shelf.find(full).command == "ordinate compare again"
     assert len(shelf.names(full)) == 3
 
 
@@ -94,7 +101,7 @@ def test_what_a_newer_program_wrote_is_not_written_over(full: Store) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": SCHEMA + 1}))
     before = path.read_bytes()
     with pytest.raises(InputError, match="newer ordinate"):
-        shelf.keep(full, kept.study, "again")
+        shelf.keep(full, kept.study, "ordinate compare again")
     assert path.read_bytes() == before
 
 
@@ -106,19 +113,20 @@ def test_a_study_of_other_rules_is_refused(rules: int | None, full: Store) -> No
     content = json.loads(path.read_text()) | {"rules": rules, "command": "ordinate compare k_back"}
     for key in ("rules", "gave_up") if rules is None else ():  # as the first rules wrote it
         del content[key]
-    path.write_text(json.dumps(content))
-    (kept.folder / "report.html").write_text("the old report")
-    before, when = path.read_bytes(), 2_000_000
-    os.utime(path, (when, when))
-    for start in ("", kept.study.id[:6]):
+    folder = renamed(kept.folder, content)
+    (folder / "report.html").write_text("the old report")
+    before, when = (folder / "study.json").read_bytes(), 2_000_000
+    os.utime(folder / "study.json", (when, when))
+    for start in ("", folder.name[:6]):
         with pytest.raises(InputError) as error:
             shelf.find(full, start)
         assert str(error.value) == (
-            f"study {kept.study.id} was made by rules {rules or 1}, this program has {RULES}, and they are not mixed: "
-            f"its report is {kept.folder / 'report.html'}; compare again with  ordinate compare k_back"
+            f"study {folder.name} was made by rules {rules or 1}, this program has {RULES}, and they are not mixed: "
+            f"its report is {folder / 'report.html'}; compare again with  ordinate compare k_back"
+            f" --store {full.folder}"
         )
-    assert kept.study.id in shelf.names(full) and path.read_bytes() == before
-    others = [name for name in shelf.names(full) if name != kept.study.id]
+    assert folder.name in shelf.names(full) and (folder / "study.json").read_bytes() == before
+    others = [name for name in shelf.names(full) if name != folder.name]
     assert [shelf.find(full, name).study.id for name in others] == others
 
 
@@ -130,22 +138,21 @@ def test_studies_of_other_rules_have_other_names(full: Store, monkeypatch: pytes
     monkeypatch.setattr(plan, "RULES", RULES + 1)
     monkeypatch.setattr(shelf, "RULES", RULES + 1)
     newer = replace(asked, bases=tuple((t, e, replace(c, rules=RULES + 1)) for t, e, c in asked.bases))
-    kept = shelf.keep(full, newer, "the one with 1")
+    kept = shelf.keep(full, newer, "ordinate compare 1")
     assert kept.folder != old.folder and (old.folder / "study.json").read_bytes() == before
     assert shelf.find(full).study == newer
     runs = [{c.again(1, 0.01).id for _, _, c in study.bases} for study in (asked, newer)]
     assert len(runs[0]) == len(runs[1]) == 2 and not runs[0] & runs[1]
-    found = shelf.asked_before(full, "the one with 1")
+    found = shelf.asked_before(full, "ordinate compare 1")
     assert found is not None and found.study == newer
 
 
 def test_the_study_that_a_command_made(full: Store) -> None:
-    found = shelf.asked_before(full, "the one with 2")
+    found = shelf.asked_before(full, "ordinate compare 2")
     assert found is not None and found.study == made.study(seeds=2, fixed=True)
-    assert shelf.asked_before(full, "the one with 4") is None
-    path = found.folder / "study.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"rules": 1}))
-    assert shelf.asked_before(full, "the one with 2") is None  # of other rules: planned anew
+    assert shelf.asked_before(full, "ordinate compare 4") is None
+    renamed(found.folder, json.loads((found.folder / "study.json").read_text()) | {"rules": 1})
+    assert shelf.asked_before(full, "ordinate compare 2") is None  # of other rules: planned anew
 
 
 def test_cut_short(full: Store) -> None:

@@ -27,9 +27,12 @@ def words(result: dict[str, Any]) -> list[Word | None]:
     return words_of(result["evaluation"], result["bar"], result["status"] == "diverged")
 
 
+TIMED = ("timing", "files", "sum")  # hashes of the journal, which tells how fast it went, and of all of it
+
+
 def outcome(run: Run) -> dict[str, Any]:
     """All that a run leaves behind, but for how long it took."""
-    result = {key: value for key, value in run.result.items() if key != "timing"}
+    result = {key: value for key, value in run.result.items() if key not in TIMED}
     journal = [record for record in run.journal.read() if record["metric"] != "tokens_per_second"]
     return {"result": result, "journal": journal, "weights": _bytes(run.folder), "files": _names(run.folder)}
 

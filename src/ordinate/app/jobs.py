@@ -21,14 +21,14 @@ def start(job: Job) -> None:
     if driver(job.folder) is not None:
         raise InputError("this comparison is under way already: its progress stands below")
     shelf.keep(job.store, job.study, job.command)
-    _launch(job.folder, job.command)
+    _launch(job.folder, job.again)
 
 
 def resume(store: Store, kept: Kept) -> None:
     """Go on with one that was stopped."""
     store.check_writable()
     if driver(kept.folder) is None:
-        _launch(kept.folder, kept.command)
+        _launch(kept.folder, kept.again)
 
 
 def _launch(folder: Path, command: str) -> None:

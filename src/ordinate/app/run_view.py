@@ -15,7 +15,7 @@ from ordinate.app.watch import EVERY
 from ordinate.core.amounts import duration
 from ordinate.core.config import write_value
 from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
-from ordinate.store import Run
+from ordinate.store import Run, Store
 from ordinate.store.overview import describe, encoding_name
 from ordinate.studies.plan import PILOT
 from ordinate.training import again
@@ -223,7 +223,7 @@ def _settings(facts: Facts) -> None:
         st.code(tail(facts.run.folder / "log.txt"), language=None)
     st.caption("The command that makes this run again:" if command else "No command of this program makes it again.")
     if command:
-        st.code(command, language="shell", wrap_lines=True)
+        st.code(command + Store(facts.run.folder.parent).option, language="shell", wrap_lines=True)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

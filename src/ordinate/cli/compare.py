@@ -58,7 +58,7 @@ def run(
     except (Stopped, KeyboardInterrupt):
         print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
-    finish(comparison, job.folder, as_json=as_json)
+    finish(comparison, job, as_json=as_json)
 
 
 def _time(text: str | None) -> float | None:
@@ -122,7 +122,7 @@ def announce(job: "Job") -> float:
     return found.each
 
 
-def finish(comparison: "Comparison", folder: Path, *, as_json: bool) -> None:
+def finish(comparison: "Comparison", job: "Job", *, as_json: bool) -> None:
     """Print what came out, and write the report."""
     from rich.console import Console
 
@@ -130,7 +130,7 @@ def finish(comparison: "Comparison", folder: Path, *, as_json: bool) -> None:
     from ordinate.report.terminal import show
 
     print("writing the report", file=sys.stderr)
-    written = report.write(comparison, folder)
+    written = report.write(comparison, job.folder)
     if as_json:
         print(report.render(comparison, "json"))
     else:
@@ -139,6 +139,7 @@ def finish(comparison: "Comparison", folder: Path, *, as_json: bool) -> None:
     if comparison.failures:
         first = next(iter(comparison.failures.values()))
         damaged = any(run["state"] == "damaged" for run in comparison.runs)
-        what_next = "ordinate store check tells more" if damaged else "the same command tries them again"
+        look = f"ordinate store check{job.store.option} tells more"
+        what_next = look if damaged else "the same command tries them again"
         print(f"ordinate: {len(comparison.failures)} runs failed ({first}); {what_next}", file=sys.stderr)
         raise typer.Exit(1)

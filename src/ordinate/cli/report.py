@@ -28,7 +28,7 @@ def run(
     kept = shelf.find(runs, study)
     comparison = gather(State(kept.study, runs), kept.command)
     if not comparison.analysis.tasks:
-        raise InputError(f"study {comparison.id} has no finished run to report yet: go on with  {kept.command}")
+        raise InputError(f"study {comparison.id} has no finished run to report yet: go on with  {kept.again}")
     if output is None and form == "html":
         print(report.write(comparison, kept.folder, figures=figures))
         return

@@ -37,7 +37,10 @@ def run(
     elif found:
         _print(found)
     elif not damaged:
-        print(f"No runs in {store} yet: start one with  ordinate train k_back --encoding rope", file=sys.stderr)
+        print(
+            f"No runs in {store} yet: start one with  ordinate train k_back --encoding rope{runs.option}",
+            file=sys.stderr,
+        )
     if damaged:
         raise typer.Exit(1)
 

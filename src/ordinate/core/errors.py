@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from ordinate.core.letters import written_out
+
 LONGEST_WORD, LONGEST_SENTENCE = 400, 2000  # letters that somebody may want to read
 
 
@@ -28,7 +30,7 @@ class CausalError(InputError):
 
 def brief(sentence: str) -> str:
     """A sentence on one line, without the middle of whatever is too long: a bad value may have a million letters."""
-    line = " ".join(part.strip() for part in sentence.splitlines())
+    line = written_out(" ".join(part.strip() for part in sentence.splitlines()))
     words = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: _cut(word[0], LONGEST_WORD), line)
     return _cut(words, LONGEST_SENTENCE)
 

@@ -14,7 +14,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from ordinate.core.errors import InputError
 from ordinate.store.files import replacing
-from ordinate.training.checkpoint import check_tensor
+from ordinate.training.checkpoint import check_tensor, read_tensors
 
 SCHEMA = 1
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
@@ -40,10 +40,10 @@ def save(path: Path, owner: str, state: dict[str, Any]) -> None:
 def load(path: Path, owner: str, model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Any]:
     """Put weights and moments back, all checked before any is used; returns the rest. Loads tensors, never code."""
     try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
+        saved = read_tensors(path)
     except Exception as error:  # a damaged file shows itself in many ways
         raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away") from error
-    if not isinstance(saved, dict) or saved.pop("schema", None) != SCHEMA:
+    if saved.pop("schema", None) != SCHEMA:
         raise InputError(f"{path} is no checkpoint that this version reads: move it away")
     if saved.pop("owner", None) != owner:
         raise InputError(f"{path} belongs to another model or configuration: move it away")

@@ -1,10 +1,10 @@
 """The fields of a row of results: what each may hold, and what is wrong with those that hold something else."""
 
 import math
-import re
 from dataclasses import dataclass
 
 from ordinate.core.errors import nearest
+from ordinate.core.letters import plain, written_out
 from ordinate.statistics.observation import SPLITS, UNKNOWN, Direction
 
 REQUIRED = ("encoding", "task", "seed", "length", "split", "score")
@@ -15,8 +15,6 @@ LARGEST_SCORE = 1e100  # whose square, and that of many together, a float still 
 LONGEST_NAME = 1_000  # letters
 USUAL_BAR = 0.95
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # what a terminal obeys and does not show
-
 
 class FieldError(Exception):
     """What cannot be used in a row, in words."""
@@ -24,8 +22,7 @@ class FieldError(Exception):
 
 def brief(text: str, most: int = 60) -> str:
     """A text from a file inside a sentence: not too long, and nothing that a terminal obeys."""
-    text = _CONTROL.sub("?", text)
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return written_out(text if len(text) <= most else f"{text[: most - 3]}...")
 
 
 class Names(dict[str, int]):
@@ -42,8 +39,8 @@ class Names(dict[str, int]):
             raise FieldError(f"{self.column} is empty")
         if len(name) > LONGEST_NAME:
             raise FieldError(f"{self.column} has {len(name):,} letters, more than the {LONGEST_NAME:,} of a name")
-        if _CONTROL.search(name):
-            raise FieldError(f"{self.column} has a character that cannot be shown: {brief(name)!r}")
+        if not plain(name):
+            raise FieldError(f"{self.column} has a character that cannot be shown: '{brief(name)}'")
         if name != text:
             number = self[name]
         else:

@@ -1,9 +1,9 @@
 """Whether the runs of a store are what was written; what is damaged can be set aside, and is never deleted."""
 
 import os
+import stat
 import time
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,10 +15,13 @@ from ordinate.core.errors import InputError, OtherVersionError
 from ordinate.core.rules import RULES
 from ordinate.store.claim import SILENCE, Claim
 from ordinate.store.files import regular
-from ordinate.store.pack import BLOCK
-from ordinate.store.run import Run
+from ordinate.store.run import AT_WORK, Run
 from ordinate.store.store import DAMAGED, Store, is_id, numbers
-from ordinate.store.unpack import BROKEN
+from ordinate.store.sums import SUMMED, check_files
+
+LOCK = ".lock"
+FILES = ("config.json", "env.json", "result.json", "error.txt", *SUMMED, *AT_WORK)
+OURS = (LOCK, "log.txt", "metrics.jsonl")  # that are added to, and so never through a link
 
 
 @dataclass(frozen=True)
@@ -32,13 +35,12 @@ class Fault:
 
 def faults(store: Store) -> Iterator[Fault]:
     """Of all runs that nobody is at work on, and of what was computed once for many."""
-    for folder in sorted(path for path in store.folder.glob("*") if is_id(path.name)):
-        run = Run(folder)
-        if run.claim.holder is None:
+    for path in sorted(path for path in store.folder.glob("*") if is_id(path.name)):
+        if not path.is_dir():
+            yield Fault(path, f"{path} is named like a run and is none: move it away")
+        elif (run := Run(path)).claim.holder is None:
             yield from _of_run(run)
-    for path in store.folder.glob("baselines/.*.tmp"):
-        if time.time() - path.stat().st_mtime > SILENCE:  # nobody takes that long to write one
-            yield Fault(path, f"{path} was left by a process that died", leftover=True)
+    yield from left(store.folder.glob("baselines/.*.tmp"))
     for path in sorted(store.folder.glob("baselines/*.json")):
         try:
             numbers(path)
@@ -46,16 +48,55 @@ def faults(store: Store) -> Iterator[Fault]:
             yield Fault(path, str(error))
 
 
+def left(paths: Iterable[Path]) -> Iterator[Fault]:
+    """Files that somebody was about to write who died: nobody takes so long to write one."""
+    for path in paths:
+        if time.time() - path.lstat().st_mtime > SILENCE and not path.is_dir():
+            yield leftover(path)
+
+
+def leftover(path: Path) -> Fault:
+    return Fault(path, f"{path} was left by a process that died", leftover=True)
+
+
+def look_at_files(folder: Path, names: Iterable[str]) -> None:
+    """Fails at the first of them that is there and is no file."""
+    for name in names:
+        try:
+            kind = (folder / name).stat(follow_symlinks=name not in OURS).st_mode
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(kind):
+            raise InputError(f"{folder / name} is no file: move it away")
+
+
+def aside(store: Store) -> Path:
+    """The folder of what is set aside."""
+    folder = store.folder / DAMAGED
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder}, where what is damaged would go, is no folder: move it away")
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def set_aside(store: Store, path: Path) -> Path | None:
     """Move it to where nothing reads it; none if somebody is at work on it by now."""
-    places = (store.folder / DAMAGED / f"{path.name}-{number}" for number in count(1))
+    places = (aside(store) / f"{path.name}-{number}" for number in count(1))
     place = next(place for place in places if not os.path.lexists(place))
-    if path.is_dir() and not path.is_symlink():
+    if path.is_dir() and not path.is_symlink() and _can_be_locked(path):
         claim = Claim(path / ("driver" if path.parent.name == "studies" else "claim"))
         return place if claim.move_folder(place) else None
-    place.parent.mkdir(exist_ok=True)
     os.rename(path, place)
     return place
+
+
+def _can_be_locked(folder: Path) -> bool:
+    """If not, nobody is at work in it."""
+    try:
+        look_at_files(folder, (LOCK,))
+    except InputError:
+        return False
+    return True
 
 
 def _of_run(run: Run) -> Iterator[Fault]:
@@ -68,54 +109,35 @@ def _of_run(run: Run) -> Iterator[Fault]:
     except (InputError, OSError) as error:
         yield Fault(run.folder, str(error))
         return
-    for path in leftovers:
-        yield Fault(path, f"{path} was left by a process that died", leftover=True)
+    yield from map(leftover, leftovers)
 
 
 def _look(run: Run) -> None:
-    """Fails at the first thing that is damaged."""
+    """Fails at the first thing that is damaged. Whether a run can be gone on with, `training` tells."""
     config = run.config
-    if config.get("rules", 1) != RULES:
-        raise OtherVersionError(f"{run.folder} was made by rules {config.get('rules', 1)}")
     if digest(config) != run.id:
         raise InputError(f"{run.folder / 'config.json'} is damaged (of run {digest(config)}): move the folder away")
+    if config.get("rules", 1) != RULES:
+        raise OtherVersionError(f"{run.folder} was made by rules {config.get('rules', 1)}")
+    look_at_files(run.folder, (*FILES, *OURS))
     if (run.folder / "env.json").exists():
         _ = run.environment
     if run.done:
-        _ = run.result
-    elif (run.folder / "checkpoint.pt").exists():
-        _look_at_checkpoint(run.folder / "checkpoint.pt")
-    _look_at_journal(run)
-    for path in run.folder.glob("*.safetensors"):
-        _look_at_tensors(path)
-
-
-def _look_at_journal(run: Run) -> None:
-    """Steps never go back: two processes that wrote at once would show."""
-    last = 0
-    for record in run.records():
-        if record["step"] < last:
-            where = f"{run.journal.path} is damaged (step {record['step']} follows step {last})"
-            raise InputError(f"{where}: move the run's folder away")
-        last = record["step"]
+        told = run.result.get("files", {})  # a result of older times has no hashes
+        check_files(run.folder, told)
+        for _ in run.records():
+            pass
+        for path in run.folder.glob("*.safetensors"):
+            if path.name not in told:
+                _look_at_tensors(path)
 
 
 def _look_at_tensors(path: Path) -> None:
-    with open(path, "rb", opener=regular) as file:  # every byte of it can be read
-        while file.read(BLOCK):
+    """Without its hash, all there is to see: every byte can be read, and its head fits its size."""
+    with open(path, "rb", opener=regular) as file:
+        while file.read(2**20):
             pass
     try:
-        safe_open(path, "numpy")  # which compares what its head says with its size
+        safe_open(path, "numpy")
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path} is damaged ({error}): move the run's folder away") from error
-
-
-def _look_at_checkpoint(path: Path) -> None:
-    """It is a zip file, with a sum for each part."""
-    try:
-        with open(path, "rb", opener=regular) as file, zipfile.ZipFile(file) as archive:
-            damaged = archive.testzip()
-    except BROKEN as error:
-        raise InputError(f"{path} is damaged ({error}): move it away") from error
-    if damaged:
-        raise InputError(f"{path} is damaged ({damaged} has another sum): move it away")

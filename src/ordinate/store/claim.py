@@ -104,6 +104,12 @@ class Claim:
                 self.path.unlink(missing_ok=True)
         self.token = ""
 
+    def clear(self) -> None:
+        """Remove what a holder left who died."""
+        with self.locked() as lock:
+            if not self.awaited(lock):
+                self.path.unlink(missing_ok=True)
+
     def move_folder(self, place: Path) -> bool:
         """Move the folder that is claimed as a whole to a new place, unless somebody is at work in it."""
         with self.locked() as lock:

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
@@ -74,21 +75,28 @@ def _refuse(name: str) -> None:
 def no_link(path: str, flags: int) -> int:
     """Open a file that is added to, but not through a link: what that leads to is not ours to change."""
     try:
-        return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+        number = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
     except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        raise InputError(f"{path} is a link, which is not followed: move it away") from error
+        if error.errno == errno.ELOOP:
+            raise InputError(f"{path} is a link, which is not followed: move it away") from error
+        if error.errno in (errno.EISDIR, errno.ENXIO):
+            raise InputError(f"{path} is no file: move it away") from error
+        raise
+    return _if(number, path, stat.S_ISREG(os.fstat(number).st_mode))
 
 
 def regular(path: str, flags: int) -> int:
     """Open a file to read, and nothing else: a pipe would be waited for, and a device may have no end."""
     number = os.open(path, flags | os.O_NONBLOCK)
     kind = os.fstat(number).st_mode
-    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # a folder is refused by whoever reads it
-        return number
-    os.close(number)
-    raise InputError(f"{path} is no file: move it away")
+    return _if(number, path, stat.S_ISREG(kind) or stat.S_ISDIR(kind))  # a folder is refused by whoever reads it
+
+
+def _if(number: int, path: str, wanted: bool) -> int:
+    if not wanted:
+        os.close(number)
+        raise InputError(f"{path} is no file: move it away")
+    return number
 
 
 class Journal:
@@ -112,30 +120,37 @@ class Journal:
 
     def cut(self, size: int) -> None:
         """Forget what was written past this size: what followed the last checkpoint will be written again."""
-        found = self.path.stat().st_size if self.path.exists() else 0
-        if found < size:
-            raise InputError(f"{self.path} is damaged (shorter than its checkpoint says): move the run's folder away")
-        if found > size:
+        self.check(size)
+        if self.path.exists() and self.path.stat().st_size > size:
             with open(self.path, "r+b", opener=no_link) as file:
                 file.truncate(size)
-        if size and not self._whole():
-            raise InputError(f"{self.path} is damaged (its checkpoint ends in a line): move the run's folder away")
 
-    def _whole(self) -> bool:
-        """Whether its last line is."""
-        with open(self.path, "rb", opener=regular) as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read() == b"\n"
-
-    def read(self) -> Iterator[Record]:
-        """All whole lines; a torn last line is dropped."""
-        try:
-            with open(self.path, "rb", opener=regular) as file:
-                for number, line in enumerate(file, start=1):
-                    if line.endswith(b"\n"):
-                        yield self._record(number, line)
-        except FileNotFoundError:
+    def check(self, size: int) -> None:
+        """Refuse one that cannot be cut to this size: there is less of it, or a line would be cut."""
+        if not size:
             return
+        with self._opened() as file:
+            file.seek(size - 1)
+            last = file.read(1)
+        if last != b"\n":
+            how = "its checkpoint ends in a line" if last else "shorter than its checkpoint says"
+            raise InputError(f"{self.path} is damaged ({how}): move the run's folder away")
+
+    def read(self, size: int | None = None) -> Iterator[Record]:
+        """All whole lines, up to a size if one is given; a torn last line is dropped."""
+        with self._opened() as file:
+            for number, line in enumerate(file, start=1):
+                if size is not None and file.tell() > size:
+                    break
+                if line.endswith(b"\n"):
+                    yield self._record(number, line)
+
+    def _opened(self) -> BinaryIO:
+        """To read; one that is not there is as good as empty."""
+        try:
+            return open(self.path, "rb", opener=regular)
+        except FileNotFoundError:
+            return BytesIO()
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error.strerror}") from error
 

@@ -20,6 +20,8 @@ REPORTED = ("solves", "partial", "fits", "")
 def overview(store: Store, known: RowCache) -> tuple[list[Row], dict[str, str]]:
     """A row for each run, oldest first; and of each run that is damaged, what is wrong with it."""
     rows, damaged = [], {}
+    for run in store.lost():
+        damaged[run.id] = f"{run.folder} is damaged (it has no config.json): move it away"
     for run in store.runs():
         try:
             rows.append(known.row(run, describe))

@@ -12,13 +12,17 @@ from uuid import uuid4
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from ordinate.core.errors import InputError
-from ordinate.store.run import AT_WORK
-from ordinate.store.store import DAMAGED, Store
+from ordinate.store.run import AT_WORK, Run
+from ordinate.store.store import Store, is_id
 
 SCHEMA = 1  # of the manifest
 MANIFEST = "manifest.json"  # the files, oldest first: stores are read by age, which a zip file with fixed dates loses
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold: the same files give the same bytes on any day
 BLOCK = 2**20
+
+
+SHARED = ("studies", "baselines")  # beside the runs
+HERE = ("claim", "heartbeat", "driver")  # who is at work, which nobody is elsewhere
 
 
 class Packed(NamedTuple):
@@ -31,19 +35,25 @@ class Packed(NamedTuple):
 
 def pack(
     store: Store, file: str | Path, *, studies: Iterable[str] | None = None, runs: Iterable[str] | None = None
-) -> None:
+) -> list[str]:
     """Write a store as one file: all of it, or the studies and runs of these ids. The same files give the same bytes.
 
-    A study is reported from its runs, so name those with it.
+    A study is reported from its runs, so name those with it. Interrupted runs can be gone on with elsewhere. Tells what
+    was left out: runs that somebody is at work on, and files whose names an archive cannot have.
     """
     file, everything = Path(file), studies is None and runs is None
     folders = _all(store) if everything else _named(store, studies or (), runs or ())
-    found = {path.relative_to(store.folder).as_posix(): path for folder in folders for path in _files(folder)}
-    if not found:
-        raise InputError(f"nothing to pack in {store.folder}: it has no runs and no studies")
-    for name in found:
+    busy = [folder for folder in folders if Run(folder).claim.holder]
+    left = [f"run {folder.name}: somebody is at work on it" for folder in busy]
+    found = {}
+    for path in (path for folder in folders if folder not in busy for path in _files(folder)):
+        name = path.relative_to(store.folder).as_posix()
         if problem := fault(name):
-            raise InputError(f"{found[name]} cannot be packed: its name {problem}")
+            left.append(f"{path}: its name {problem}")
+        else:
+            found[name] = path
+    if not found:
+        raise InputError(f"nothing to pack in {store.folder}: it has no runs and no studies that rest")
     temporary = file.with_name(f".{file.name}.{uuid4().hex}.tmp")
     try:
         with open(temporary, "wb") as target:
@@ -55,6 +65,7 @@ def pack(
         raise InputError(f"{file} cannot be packed: {error.strerror}, {error.filename}") from error
     finally:
         temporary.unlink(missing_ok=True)
+    return left
 
 
 def fault(name: str) -> str:
@@ -76,7 +87,7 @@ def fault(name: str) -> str:
 def _all(store: Store) -> list[Path]:
     if not store.folder.is_dir():
         return []
-    return [path for path in store.folder.iterdir() if path.is_dir() and not path.name.startswith((".", DAMAGED))]
+    return [path for path in store.folder.iterdir() if path.is_dir() and (is_id(path.name) or path.name in SHARED)]
 
 
 def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Path]:
@@ -89,9 +100,10 @@ def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Pa
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Those that belong to the store itself: what a link leads to does not."""
+    """Those that belong to the store itself: what a link leads to does not, nor what a finished run left over."""
+    unwanted = AT_WORK if Run(folder).done else HERE
     for path in folder.rglob("*"):
-        wanted = not path.name.startswith(".") and path.name not in (*AT_WORK, "driver")
+        wanted = not path.name.startswith(".") and path.name not in unwanted
         if wanted and path.is_file() and not path.is_symlink() and not folder.is_symlink():
             yield path
 

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ordinate.core.errors import InputError, OtherVersionError
+from ordinate.core.letters import written_out
 from ordinate.store.claim import Claim, LostClaimError
 from ordinate.store.contents import check_config, check_record, check_result
 from ordinate.store.files import Journal, Record, no_link, read_json, write_atomic, write_json
+from ordinate.store.sums import content_sum, file_sums
 
 SCHEMA = 1  # raised when the files below change their meaning
 AT_WORK = ("claim", "heartbeat", "checkpoint.pt")  # of a run that somebody is busy with, here and now
@@ -64,14 +66,18 @@ class Run:
             raise InputError(f"{self.folder / 'result.json'} is damaged (of run {result['run']}): move it away")
         return result
 
-    def records(self) -> Iterator[Record]:
-        """The journal, line by line."""
-        for number, record in enumerate(self.journal.read(), start=1):
+    def records(self, size: int | None = None) -> Iterator[Record]:
+        """The journal, line by line, up to a size if one is given. Where steps go back, two processes wrote at once."""
+        last = 0
+        for number, record in enumerate(self.journal.read(size), start=1):
             try:
                 check_record(record)
+                if record["step"] < last:
+                    raise ValueError(f"step {record['step']} follows step {last}")
             except ValueError as error:
                 where = f"{self.journal.path} is damaged (line {number}: {error})"
                 raise InputError(f"{where}: move the run's folder away") from error
+            last = record["step"]
             yield record
 
     @property
@@ -97,7 +103,7 @@ class Run:
         last = re.sub(
             r"^ordinate\.[\w.]+: ", "", text.strip().rpartition("\n")[2]
         )  # a sentence for users needs no class
-        return "".join(letter if letter.isprintable() else "\ufffd" for letter in last)
+        return written_out(last)
 
     def begin(self, config: dict[str, Any], env: dict[str, Any]) -> None:
         """Say what is run and where."""
@@ -123,9 +129,11 @@ class Run:
             write_atomic(self.folder / name, data)
 
     def finish(self, result: dict[str, Any]) -> None:
-        """Write the result. From then on, and not before, the run is done."""
+        """Write the result, with hashes of all that belongs to it. From then on, and not before, the run is done."""
         with self.writing():
-            write_json(self.folder / "result.json", {"schema": SCHEMA, "run": self.id, **result}, indent=None)
+            content = {"schema": SCHEMA, "run": self.id, **result, "files": file_sums(self.folder)}
+            content["sum"] = content_sum(content)
+            write_json(self.folder / "result.json", content, indent=None)
 
     def fail(self, error: BaseException | str) -> None:
         """Keep an error, for whoever looks for the reason; the next attempt takes it away."""
@@ -168,7 +176,8 @@ class Run:
         """What is of no use once its writer is dead: half-written files; beside a result all that is to go on with."""
         unused = AT_WORK if self.done else ("claim",)
         names = sorted(os.listdir(self.folder)) if self.folder.exists() else ()
-        return [self.folder / name for name in names if name in unused or _temporary(name)]
+        paths = [self.folder / name for name in names if name in unused or _temporary(name)]
+        return [path for path in paths if not path.is_dir()]
 
     def _take(self) -> bool:
         with self.claim.locked() as lock:

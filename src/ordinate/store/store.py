@@ -2,14 +2,16 @@
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
 from ordinate.core.errors import InputError, nearest
 from ordinate.store.files import read_json, write_json
-from ordinate.store.run import Run
+from ordinate.store.run import AT_WORK, Run
 
+USUAL = "runs"
 DAMAGED = "damaged"  # the folder of what was set aside
 _ID = re.compile(r"[0-9a-f]{12}")
 
@@ -19,6 +21,11 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    @property
+    def option(self) -> str:
+        """What a command must end with to use this store; nothing if it is the usual one."""
+        return "" if str(self.folder) == USUAL else f" --store {shlex.quote(str(self.folder))}"
 
     def check_writable(self) -> None:
         """Refuse, before any work is done, a place that cannot be written."""
@@ -56,6 +63,10 @@ class Store:
         """All runs, oldest first."""
         return [Run(folder) for folder in by_age(self.folder, "config.json")]
 
+    def lost(self) -> list[Run]:
+        """Those that have files, but not the one that says what they are."""
+        return [Run(folder) for folder in without(self.folder, "config.json", AT_WORK)]
+
     def remember(
         self, kind: str, key: str, names: Collection[str], compute: Callable[[], dict[str, float]]
     ) -> dict[str, float]:
@@ -85,6 +96,18 @@ def is_id(name: str) -> bool:
     return _ID.fullmatch(name) is not None
 
 
+def without(folder: Path, document: str, unless: Collection[str]) -> list[Path]:
+    """The folders with an id for a name that lack such a document, but hold more than what somebody at work needs."""
+    found = []
+    for inner in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if is_id(inner.name) and inner.is_dir() and not inner.is_symlink():
+            with suppress(OSError):
+                names = os.listdir(inner)
+                if document not in names and any(not name.startswith(".") and name not in unless for name in names):
+                    found.append(inner)
+    return found
+
+
 def by_age(folder: Path, document: str) -> list[Path]:
     """The folders with an id for a name and such a document in them, oldest first. Links are not followed."""
     if not folder.is_dir():
@@ -105,6 +128,6 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def open_store(path: str | Path = "runs") -> Store:
+def open_store(path: str | Path = USUAL) -> Store:
     """A store to read from; it need not exist yet."""
     return Store(Path(path))

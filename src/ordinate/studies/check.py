@@ -6,32 +6,52 @@ from pathlib import Path
 
 from ordinate.core.errors import InputError, OtherVersionError
 from ordinate.store import Run, Store
-from ordinate.store.check import Fault
+from ordinate.store.check import LOCK, Fault, left, leftover, look_at_files
 from ordinate.store.check import faults as faults_of_runs
 from ordinate.store.files import read_json
-from ordinate.studies import shelf
+from ordinate.studies import asked, shelf
 from ordinate.studies.driver import driver
 from ordinate.studies.shelf import Kept
 from ordinate.studies.stages import next_stage
 from ordinate.studies.state import State
-from ordinate.training import again
+from ordinate.training import again, resume
 
 
 def faults(store: Store) -> Iterator[Fault]:
     """Of all runs and studies that nobody is at work on."""
-    yield from faults_of_runs(store)
+    damaged = set()
+    for fault in faults_of_runs(store):
+        yield fault
+        damaged |= set() if fault.leftover else {fault.path}
+    for run in store.runs():
+        if run.folder not in damaged and run.state in ("interrupted", "failed"):
+            with suppress(OtherVersionError):
+                yield from _that_cannot_go_on(run)
+    for folder in shelf.lost(store):
+        yield Fault(folder, f"{folder} is damaged (it has no study.json): move it away")
     for name in sorted(shelf.names(store)):
-        folder = store.folder / "studies" / name
-        try:
-            shelf.find(store, name)
-        except OtherVersionError:
-            pass
-        except InputError as error:
-            yield Fault(folder, str(error))
-            continue
-        if driver(folder) is None:
-            left = [path for path in (folder / "driver", *folder.rglob(".*.tmp")) if path.exists()]
-            yield from (Fault(path, f"{path} was left by a process that died", leftover=True) for path in left)
+        yield from _of_study(store, store.folder / "studies" / name)
+
+
+def _that_cannot_go_on(run: Run) -> Iterator[Fault]:
+    try:
+        resume.check(run)
+    except (InputError, OSError) as error:
+        yield Fault(run.folder, str(error))
+
+
+def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
+    try:
+        look_at_files(folder, (LOCK, "driver"))
+        shelf.find(store, folder.name)
+    except OtherVersionError:
+        pass
+    except (InputError, OSError) as error:
+        yield Fault(folder, str(error))
+        return
+    if driver(folder) is None:
+        yield from map(leftover, (path for path in (folder / "driver",) if path.exists()))
+        yield from left(folder.rglob(".*.tmp"))
 
 
 def runs_of(store: Store, kept: Kept) -> set[str]:
@@ -48,17 +68,17 @@ def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
         with suppress(InputError):
             kept = shelf.find(store, name)
             if ours := sorted(runs_of(store, kept) & {path.name for path in damaged}):
-                found[kept.command] = ours
+                found[kept.again] = ours
     for path in damaged:
         if not any(path.name in ids for ids in found.values()) and (command := _alone(store, path)):
-            found[command] = [path.name]
+            found[command + store.option] = [path.name]
     return found
 
 
 def _alone(store: Store, path: Path) -> str | None:
-    with suppress(InputError):
+    with suppress(InputError, ValueError):
         if path.parent == store.folder:
             return again.command(Run(path).config)
         content = read_json(path / "study.json")
-        return str(content["command"]) if isinstance(content, dict) and "command" in content else None
+        return asked.checked(content.get("command")) if isinstance(content, dict) else None
     return None

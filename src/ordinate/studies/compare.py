@@ -1,15 +1,13 @@
 """The main job: do what a study still lacks, then say what came out."""
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ordinate.core.config import write_value
 from ordinate.core.errors import InputError
 from ordinate.store import Store, open_store
-from ordinate.studies import shelf
+from ordinate.studies import asked, shelf
 from ordinate.studies.comparison import Comparison
 from ordinate.studies.cost import within as plan_within
 from ordinate.studies.driver import driving
@@ -57,7 +55,12 @@ class Job:
     study: Study
     store: Store
     executor: Executor
-    command: str  # that makes it again
+    command: str  # that makes it again, in whatever store
+
+    @property
+    def again(self) -> str:
+        """The same command, for its store."""
+        return self.command + self.store.option
 
     @property
     def folder(self) -> Path:
@@ -96,7 +99,7 @@ def prepare(
 
     study, runs = make(), open_store(store)
     executor: Executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
-    again = command(study, settings, store, within, seeds)
+    again = asked.command(study, settings, within, seeds)
     if within is not None:
         if quick or seeds == "auto":
             raise InputError("--within plans the seeds itself: leave out --quick and --seeds auto")
@@ -116,22 +119,3 @@ def carry_out(study: Study, store: Store, executor: Executor, watch: EventWatch,
     for run_id in state.asked:
         store.run(run_id).tidy()
     return state
-
-
-def command(
-    study: Study,
-    settings: Mapping[str, Any],
-    store: str | Path,
-    within: float | None = None,
-    seeds: Seeds | None = None,
-) -> str:
-    """What to type to get this comparison again; with `within`, seeds only if they were asked for."""
-    words = ["ordinate", "compare", ",".join(study.tasks), "--encodings", ",".join(study.encodings)]
-    words += ["--quick"] if study.quick else []
-    words += ["--within", f"{within:g}s"] if within is not None else []
-    words += ["--seeds", str(study.seeds)] if within is None or seeds is not None else []
-    words += ["--rates", ",".join(map(repr, study.rates))] if study.rates else []
-    words += ["--store", str(store)] if str(store) != "runs" else []
-    given = {key: value for key, value in settings.items() if key != "model"}
-    given |= {f"model.{key}": value for key, value in settings.get("model", {}).items()}
-    return shlex.join([*words, *(f"{key}={write_value(value)}" for key, value in given.items())])

@@ -9,12 +9,15 @@ from typing import Any, Literal
 from ordinate import encodings as all_encodings
 from ordinate import tasks as all_tasks
 from ordinate.core.choice import split
-from ordinate.core.config import build, to_dict
+from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
+from ordinate.core.letters import plain
 from ordinate.core.rules import RULES
 from ordinate.statistics.looks import MOST
 from ordinate.statistics.pairs import pairs_of, seeds_needed
 from ordinate.training import RunConfig, resolve
+from ordinate.training.config import rebuild
+from ordinate.training.limits import check_numbers
 
 PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
 RATES = (0.001, 0.003, 0.01)  # where the search for a learning rate starts
@@ -47,7 +50,7 @@ class Study:
     @property
     def id(self) -> str:
         """Twelve hexadecimal digits that name this content."""
-        return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()[:12]
+        return name_of(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -59,8 +62,19 @@ class Study:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Study":
-        bases = tuple((b["task"], b["encoding"], build(RunConfig, b["config"])) for b in content["bases"])
-        return cls(bases, content["seeds"], tuple(content["rates"]), content["quick"], tuple(content["gave_up"]))
+        """What `as_dict` gave, which may come from a stranger: all of it is looked at."""
+        known = {name: all_tasks.parse(name)[1] for name in {str(base["task"]) for base in content["bases"]}}
+        bases = tuple((b["task"], b["encoding"], rebuild(b["config"], known[b["task"]])) for b in content["bases"])
+        rates = _grid(content["rates"]) if content["rates"] else ()
+        study = cls(bases, content["seeds"], rates, content["quick"], tuple(content["gave_up"]))
+        if not bases or any((task, encoding) != (c.task, c.model.encoding) for task, encoding, c in bases):
+            raise ValueError("it compares other things than it runs")
+        if not isinstance(study.quick, bool) or not all(
+            isinstance(part, str) and plain(part) for part in study.gave_up
+        ):
+            raise ValueError("it gave up what cannot be told")
+        _check_size(study)
+        return study
 
     @property
     def pairs(self) -> int:
@@ -81,6 +95,11 @@ class Study:
         if self.seeds != "auto" and self.seeds < SEEDS:
             found.append(f"{self.seeds} seed{'s' * (self.seeds != 1)} where {SEEDS} are the rule")
         return tuple(found)
+
+
+def name_of(content: Mapping[str, Any]) -> str:
+    """The id of a study with this content, whichever version of this program it belongs to."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def usual_seeds(tasks: int, encodings: int) -> int:
@@ -118,8 +137,6 @@ def plan(
         raise InputError(f"lr={given['lr']} fixes the learning rate and --rates sweeps it: give one of them")
     if seeds is None:
         seeds = QUICK_SEEDS if quick else usual_seeds(len(named), len(chosen))
-    if seeds != "auto" and (isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1):
-        raise InputError(f"seeds must be auto or a whole number of at least 1, got {seeds!r}")
     grid = _grid(RATES if rates is None else rates) if not quick and "lr" not in given else ()
     bases = tuple(
         (task, encoding, resolve(given | {"task": task, "encoding": encoding, "seed": PILOT}))
@@ -127,9 +144,16 @@ def plan(
         for encoding in chosen
     )
     study = Study(bases, seeds, grid, quick)
+    _check_size(study)
+    return study
+
+
+def _check_size(study: Study) -> None:
+    seeds = study.seeds
+    if seeds != "auto" and (isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1):
+        raise InputError(f"seeds must be auto or a whole number of at least 1, got {seeds!r}")
     if study.size > MOST_RUNS:
         raise InputError(f"this would be {study.size:,} runs, and a comparison has at most {MOST_RUNS:,}: ask for less")
-    return study
 
 
 def _names(given: str | Sequence[str], kind: str, parse: Any) -> list[str]:
@@ -153,6 +177,7 @@ def _grid(rates: Sequence[float]) -> tuple[float, ...]:
     for rate in rates:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < float("inf"):
             raise InputError(f"a learning rate is a number above 0, got {rate!r}")
+    check_numbers({"lr": list(rates)})
     if not rates:
         raise InputError("no learning rate was named: name some, as in 0.001,0.003,0.01, or give lr=0.001")
     return tuple(sorted({float(rate) for rate in rates}))

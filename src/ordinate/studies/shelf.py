@@ -9,8 +9,9 @@ from ordinate.core.rules import RULES
 from ordinate.store import Store
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import SCHEMA, readable
-from ordinate.store.store import by_age
-from ordinate.studies.plan import Study
+from ordinate.store.store import by_age, without
+from ordinate.studies import asked
+from ordinate.studies.plan import Study, name_of
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,12 @@ class Kept:
 
     study: Study
     folder: Path
-    command: str
+    command: str  # without its store
+
+    @property
+    def again(self) -> str:
+        """The command that goes on with it where it is."""
+        return self.command + Store(self.folder.parent.parent).option
 
 
 def folder_of(store: Store, study: Study) -> Path:
@@ -48,7 +54,7 @@ def find(store: Store, start: str = "") -> Kept:
     if store.folder.exists() and not store.folder.is_dir():
         raise InputError(f"{store.folder} is a file, not a folder of runs")
     if not known:
-        raise InputError(f"no study in {store.folder} yet: start one with  ordinate compare k_back")
+        raise InputError(f"no study in {store.folder} yet: start one with  ordinate compare k_back{store.option}")
     found = [name for name in known if name.startswith(start)]
     if not found:
         raise InputError(f"no study {start!r} in {store.folder}: {nearest(start, known)}")
@@ -69,19 +75,27 @@ def asked_before(store: Store, command: str) -> Kept | None:
 
 def _read(folder: Path) -> Kept:
     content = readable(read_json(folder / "study.json"), folder / "study.json")
+    try:
+        command = asked.checked(content.get("command"))
+        if name_of({key: value for key, value in content.items() if key not in ("schema", "command")}) != folder.name:
+            raise ValueError("its content has another name")
+    except ValueError as error:
+        raise InputError(f"{folder / 'study.json'} is damaged ({error}): move it away") from error
     rules = content.get("rules", 1)
     if rules != RULES:
         page = folder / "report.html"
         report = f"its report is {page}; " if page.exists() else ""
         raise OtherVersionError(
             f"study {folder.name} was made by rules {rules}, this program has {RULES}, and they are not mixed: "
-            f"{report}compare again with  {content.get('command')}"
+            f"{report}compare again with  {command}{Store(folder.parent.parent).option}"
         )
     try:
-        kept = Kept(Study.from_dict(content), folder, str(content["command"]))
+        kept = Kept(Study.from_dict(content), folder, command)
         if kept.study.id != folder.name:
-            raise ValueError("its content has another name")
+            raise ValueError("it says the same in another way")
         return kept
+    except InputError as error:  # of an encoding, say, that is not installed here
+        raise OtherVersionError(f"study {folder.name} cannot be used here: {error}") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{folder / 'study.json'} is damaged ({error!r}): move it away") from error
 
@@ -89,3 +103,8 @@ def _read(folder: Path) -> Kept:
 def names(store: Store) -> list[str]:
     """The ids of all studies, the one asked for last at the end."""
     return [folder.name for folder in by_age(store.folder / "studies", "study.json")]
+
+
+def lost(store: Store) -> list[Path]:
+    """Folders of studies that have files, but not the one that says what was asked for."""
+    return without(store.folder / "studies", "study.json", ("driver",))

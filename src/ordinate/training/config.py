@@ -144,6 +144,20 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     return config
 
 
+def rebuild(content: Mapping[str, Any], task: Task | None = None) -> RunConfig:
+    """A configuration that was kept, maybe by a stranger: its numbers must make sense as those of one asked for."""
+    config = build(RunConfig, content)
+    task = task or config.make_task()
+    check_numbers({**vars(config), **vars(config.model)})
+    lengths = {name: getattr(config, name) for name in ("train_lengths", "test_lengths", "ood_lengths")}
+    if _lengths(task, dict(lengths)) != lengths:
+        raise InputError(f"the lengths {list(lengths.values())} are not those of a run")
+    _budget(task, vars(config) | {"epochs": None}, config.train_lengths)
+    _check(config)
+    check_memory(config, task)
+    return config
+
+
 def _try(config: ModelConfig, task: Task, width: int) -> None:
     """Run the model once without storage: what cannot be done is refused now, not when the run has started."""
     with torch.device("meta"):

@@ -18,6 +18,7 @@ from ordinate.model import Transformer, pick_device
 from ordinate.model.edge import arrive
 from ordinate.store import Run, Store
 from ordinate.store.claim import LostClaimError
+from ordinate.store.contents import check_result
 from ordinate.store.files import Record
 from ordinate.training import checkpoint, environment
 from ordinate.training.config import RunConfig
@@ -25,7 +26,8 @@ from ordinate.training.data import Packed, TrainingData, evaluation_sets, overla
 from ordinate.training.evaluate import correct, evaluate
 from ordinate.training.footprint import memory
 from ordinate.training.optimiser import make_optimiser
-from ordinate.training.result import keep_artefacts, summarise
+from ordinate.training.result import NORMS, keep_artefacts, summarise
+from ordinate.training.resume import restore
 from ordinate.training.schedule import ending, rate
 
 CHECKED = 256  # sequences of the validation set that one point of the learning curve is taken on
@@ -128,14 +130,14 @@ class Training:
         return ending(self.config, self.learnt)[1]
 
     def go(self) -> None:
-        saved = checkpoint.load(self.run.folder, self.run.id, self.model, self.optimiser, self.config.steps)
+        saved = restore(self.run, self.model, self.optimiser, self.config.steps)
+        with self.run.writing():  # what followed the checkpoint will be written again
+            self.run.journal.cut(saved.journal if saved else 0)
         if saved:
             self.step, self.first_loss, self.status = saved.step, saved.first_loss, saved.status
             self.seconds, self.above, self.learnt = saved.seconds, saved.above, saved.learnt
-            self._cut(saved.journal)
             self.run.log(f"continued at step {self.step}")
         else:
-            self._cut(0)
             self.run.log(f"started: {self.task.name}, {self.config.model.encoding}, {self.config.steps} steps")
             self._norms()
         begin = saved_at = time.monotonic()
@@ -159,13 +161,6 @@ class Training:
         self.seconds = before + time.monotonic() - begin
         self._save()
         self._finish()
-
-    def _cut(self, size: int) -> None:
-        """Forget what followed the checkpoint. What is damaged before it must not show only when all is trained."""
-        with self.run.writing():
-            self.run.journal.cut(size)
-        for _ in self.run.records():
-            pass
 
     def update(self, batch: Packed) -> tuple[Tensor, Float[Tensor, "*asked classes"], Tensor]:
         """One step of the optimiser. Dropout, an encoding's too, draws from a stream named by the step."""
@@ -247,9 +242,8 @@ class Training:
             changed, *_ = self.model.begin(plain, self.model.pair(place))
             added = (changed - plain).norm(dim=-1).mean().item()
         size = plain.norm(dim=-1).mean().item()
-        self._append(
-            [self._record("train", None, "embedding_norm", size), self._record("train", None, "encoding_norm", added)]
-        )
+        sizes = zip(NORMS, (size, added), strict=True)
+        self._append([self._record("train", None, name, value) for name, value in sizes])
 
     def _append(self, records: list[Record]) -> None:
         with self.run.writing():
@@ -299,13 +293,13 @@ class Training:
         weights = sum(p.numel() for p in self.model.parameters())
         own = sum(p.numel() for p in self.model.encodings.parameters())
         longest = self.task.sample(self.config.batch, self.config.train_lengths[-1], generator(0, "memory"), "train")
-        self.run.finish(
-            {
-                "status": self.status, "steps": self.step, "learnt_at": self.above if self.learnt else None,
-                "parameters": weights, "encoding_parameters": own, **result,
-                "memory": memory(self.model, longest), "timing": {"seconds": self.seconds},
-            }
-        )  # fmt: skip
+        result |= {
+            "run": self.run.id, "status": self.status, "steps": self.step, "parameters": weights,
+            "encoding_parameters": own, "learnt_at": self.above if self.learnt else None,
+            "memory": memory(self.model, longest), "timing": {"seconds": self.seconds},
+        }  # fmt: skip
+        check_result(result)  # what nobody could read must not count as done
+        self.run.finish(result)
         (self.run.folder / checkpoint.NAME).unlink(missing_ok=True)
         learnt = f", learnt at step {self.above}" if self.learnt else ""
         self.run.log(f"{self.status} at step {self.step}{learnt}")

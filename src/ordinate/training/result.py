@@ -20,6 +20,7 @@ from ordinate.training.evaluate import drawn_positions, past_training, reach
 
 EXAMPLES = 2  # whose attention is kept
 LONGEST_MAP = 256
+NORMS = ("embedding_norm", "encoding_norm")  # written once, at the start of a run, and needed at its end
 
 
 def summarise(
@@ -45,7 +46,7 @@ def summarise(
         "bar": None if task.metric == "loss" else task.bar,
         "evaluation": rows,
         # A table of another size than the token embeddings can decide a comparison: both are told with every run.
-        "norms": {r["metric"]: r["value"] for r in journal if r["metric"] in ("embedding_norm", "encoding_norm")},
+        "norms": {r["metric"]: r["value"] for r in journal if r["metric"] in NORMS},
         # the learning curve and the scores; the rest of the journal stays where it is: a result is read often
         "records": [r for r in journal if r["split"] == "valid"] + [r for r in records if r["split"] != "valid"],
     }

@@ -129,7 +129,7 @@ def _ahead(job: Job) -> None:
         jobs.start(job)
         st.rerun()
     st.caption("The same on the command line:")
-    st.code(job.command, language="shell", wrap_lines=True)
+    st.code(job.again, language="shell", wrap_lines=True)
 
 
 @st.cache_data(max_entries=64, show_spinner="Timing one step of each encoding")

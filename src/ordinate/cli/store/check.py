@@ -38,7 +38,7 @@ def run(
     }
     if repair:
         told |= _repaired(runs, found)
-    print(json.dumps(told, indent=1) if as_json else "\n".join(_lines(told)))
+    print(json.dumps(told, indent=1) if as_json else "\n".join(_lines(told, runs.option)))
     if damaged:
         raise typer.Exit(1)
 
@@ -46,16 +46,21 @@ def run(
 def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
     """What was moved, and what to type to get it again."""
     from ordinate.store import Run
-    from ordinate.store.check import set_aside
+    from ordinate.store.check import aside, set_aside
+    from ordinate.store.claim import Claim
     from ordinate.store.store import is_id
     from ordinate.studies.check import ways_back
 
     damaged = [fault.path for fault in found if not fault.leftover]
+    if damaged:
+        aside(store)
     again = ways_back(store, damaged)
     moved = {path: place for path in damaged if (place := set_aside(store, path))}
     for fault in found:
         if fault.leftover and is_id(fault.path.parent.name) and fault.path.parent.parent == store.folder:
             Run(fault.path.parent).tidy()
+        elif fault.leftover and fault.path.name == "driver":
+            Claim(fault.path).clear()
         elif fault.leftover:
             fault.path.unlink(missing_ok=True)
     for path in set(damaged) - moved.keys():
@@ -63,14 +68,15 @@ def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
     return {"moved": {str(path): str(place) for path, place in moved.items()}, "again": again}
 
 
-def _lines(told: dict[str, Any]) -> list[str]:
-    """A table of what is damaged, and in words what was done about it."""
+def _lines(told: dict[str, Any], option: str) -> list[str]:
+    """A table of what is damaged, and in words what was done about it; `option` names the store."""
     lines = [f"{told['runs']} runs and {told['studies']} studies: {len(told['damaged'])} damaged"]
     lines += [f"  {item['problem']}" for item in told["damaged"]]
     if told["leftovers"]:
         done = "removed" if "moved" in told else "removed by --repair"
         lines.append(f"{len(told['leftovers'])} files were left by processes that died: harmless, {done}")
     if "moved" not in told:
-        return [*lines, "set aside what is damaged with  ordinate store check --repair"] if told["damaged"] else lines
+        repair = f"set aside what is damaged with  ordinate store check --repair{option}"
+        return [*lines, repair] if told["damaged"] else lines
     lines += [f"moved {path} to {place}" for path, place in told["moved"].items()]
     return lines + [f"{', '.join(ids)} will be done again by  {command}" for command, ids in told["again"].items()]

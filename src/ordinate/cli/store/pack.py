@@ -1,30 +1,48 @@
 """`ordinate store pack`: studies with their runs, or a whole store, as one file to hand on."""
 
 import os
+import shutil
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 
 
 def run(
-    file: Path = typer.Argument(help="The zip file to write."),
+    file: Path = typer.Argument(help="The zip file to write; - for stdout."),
     studies: list[str] = typer.Argument(None, metavar="[STUDY ...]", help="First digits of studies' ids; none: all."),
     store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
 ) -> None:
     """Write a store, or some of its studies with their runs, as one file that `ordinate store unpack` reads."""
     from ordinate.core.errors import InputError
+
+    if str(file) == "-" and sys.stdout.isatty():
+        raise InputError("a zip file is nothing for a terminal: name a file, or pipe it on")
+    if str(file) == "-":
+        with TemporaryDirectory() as folder:
+            left = _pack(store, Path(folder) / "packed.zip", studies)
+            with open(Path(folder) / "packed.zip", "rb") as packed:
+                shutil.copyfileobj(packed, sys.stdout.buffer)
+    elif os.path.lexists(file):
+        raise InputError(f"{file} exists already: choose another name")
+    else:
+        left = _pack(store, file, studies)
+        print(f"{file}: {file.stat().st_size / 1e6:,.1f} MB")
+    for what in left:
+        print(f"ordinate: left out {what}", file=sys.stderr)
+
+
+def _pack(store: Path, file: Path, studies: list[str]) -> list[str]:
+    """Tells what was left out."""
     from ordinate.store import open_store
     from ordinate.store.pack import pack
     from ordinate.studies import shelf
     from ordinate.studies.check import runs_of
 
-    if os.path.lexists(file):
-        raise InputError(f"{file} exists already: choose another name")
     whole = open_store(store)
     if not studies:
-        pack(whole, file)
-    else:
-        kept = [shelf.find(whole, start) for start in studies]
-        runs = {run for one in kept for run in runs_of(whole, one) if whole.run(run).folder.is_dir()}
-        pack(whole, file, studies={one.study.id for one in kept}, runs=runs)
-    print(f"{file}: {file.stat().st_size / 1e6:,.1f} MB")
+        return pack(whole, file)
+    kept = [shelf.find(whole, start) for start in studies]
+    runs = {run for one in kept for run in runs_of(whole, one) if whole.run(run).folder.is_dir()}
+    return pack(whole, file, studies={one.study.id for one in kept}, runs=runs)

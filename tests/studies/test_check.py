@@ -1,0 +1,254 @@
+"""What `store check` calls sound can be used: gone on with, reported, and finished as if nothing had happened."""
+
+import json
+import os
+import shutil
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+from tests.fuzz.stores import PAIRS, SETTINGS, TASK, _damage, whole
+
+from ordinate import InputError
+from ordinate.core.errors import OtherVersionError
+from ordinate.store import Run, Store
+from ordinate.store.check import set_aside
+from ordinate.store.pack import pack
+from ordinate.store.unpack import unpack
+from ordinate.studies import asked, shelf
+from ordinate.studies.check import faults, runs_of
+from ordinate.studies.gather import gather
+from ordinate.studies.plan import name_of
+from ordinate.studies.state import State
+from ordinate.training import checkpoint, resolve, train
+
+UNFINISHED = resolve(SETTINGS | dict(task=TASK, encoding="t5"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A comparison of four runs, and a run that was interrupted."""
+    shutil.copytree(whole(), tmp_path / "runs")
+    return Store(tmp_path / "runs")
+
+
+def use(store: Store) -> None:
+    """All that anybody does with it."""
+    kept = shelf.find(store)
+    assert not gather(State(kept.study, store), kept.command).failures
+    assert train(UNFINISHED, store).result["steps"] == 8
+
+
+def problems(store: Store) -> list[str]:
+    return [fault.problem for fault in faults(store) if not fault.leftover]
+
+
+def test_a_whole_store_is_sound(store: Store) -> None:
+    assert not list(faults(store))
+    use(store)
+    assert not list(faults(store))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_called_sound_can_be_used(store: Store, seed: int) -> None:
+    draw = Random(f"sound {seed}")
+    needed = runs_of(store, shelf.find(store)) | {UNFINISHED.id, shelf.find(store).folder.name}
+    files = sorted(path for path in store.folder.rglob("*") if path.is_file() and path.parent.name in needed)
+    _damage(draw, draw.choice(files))
+    if not problems(store):
+        use(store)
+
+
+def shortened(run: Run) -> None:
+    lines = run.journal.path.read_bytes().splitlines(keepends=True)
+    run.journal.path.write_bytes(b"".join(lines[:3]))
+
+
+def of_another(run: Run) -> None:
+    content = torch.load(run.folder / checkpoint.NAME, weights_only=True)
+    torch.save(content | {"run": "0" * 12}, run.folder / checkpoint.NAME)
+
+
+def any_zip(run: Run) -> None:
+    with zipfile.ZipFile(run.folder / checkpoint.NAME, "w") as archive:
+        archive.writestr("x", "y")
+
+
+def one_bit(run: Run) -> None:
+    """Of a weight, so that the file unpacks as before."""
+    path = run.folder / checkpoint.NAME
+    with zipfile.ZipFile(path) as archive:
+        part = max(archive.infolist(), key=lambda part: part.file_size)
+        start = part.header_offset + 30 + len(part.filename)
+        data = bytearray(path.read_bytes())
+        start += int.from_bytes(data[part.header_offset + 28 : part.header_offset + 30], "little")
+    data[start + 2] ^= 1
+    path.write_bytes(data)
+
+
+def no_norms(run: Run) -> None:
+    lines = run.journal.path.read_text().splitlines(keepends=True)
+    run.journal.path.write_text("".join(line.replace("embedding_norm", "anotherss_norm") for line in lines))
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (shortened, "shorter than its checkpoint says"), (lambda run: run.journal.path.unlink(), "shorter than"),
+        (of_another, "belongs to another configuration"), (any_zip, "is no checkpoint"), (one_bit, "is no checkpoint"),
+        (no_norms, "it has no embedding_norm"),
+    ],
+)  # fmt: skip
+def test_an_interrupted_run_that_cannot_go_on_is_told(store: Store, damage: Callable[[Run], None], words: str) -> None:
+    run = store.run(UNFINISHED.id)
+    damage(run)
+    (problem,) = problems(store)
+    assert words in problem and run.id in problem
+    with pytest.raises(InputError, match=words):
+        train(UNFINISHED, store)
+    assert set_aside(store, run.folder) and not problems(store)
+    use(store)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "attention.safetensors", "metrics.jsonl", "result.json"])
+def test_one_changed_byte_of_a_finished_run_is_told(store: Store, name: str) -> None:
+    run = next(run for run in store.runs() if run.done)
+    data = (run.folder / name).read_bytes()
+    at = data.rindex(b"0.") + 2 if name.endswith(("json", "jsonl")) else len(data) - 3
+    (run.folder / name).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    (problem,) = problems(store)
+    assert str(run.folder / name) in problem
+
+
+def test_what_lacks_its_head_is_told(store: Store) -> None:
+    run, kept = next(run for run in store.runs() if run.done), shelf.find(store)
+    (run.folder / "config.json").unlink()
+    (kept.folder / "report.html").touch()
+    (kept.folder / "study.json").write_text('{"schema": 1}')
+    told = problems(store)
+    assert len(told) == 2 and "config.json" in told[0] and "study.json is damaged (its command is none)" in told[1]
+    (kept.folder / "study.json").unlink()
+    assert "is damaged (it has no study.json)" in problems(store)[1]
+
+
+def test_odd_things_at_odd_places_are_told_and_set_aside(store: Store) -> None:
+    one, two, *_ = (run.folder for run in store.runs() if run.done)
+    (one / ".lock").unlink(missing_ok=True)
+    (one / ".lock").mkdir()
+    (two / "log.txt").unlink()
+    (two / "log.txt").symlink_to("/etc/hostname")
+    (store.folder / ("0" * 12)).touch()
+    told = problems(store)
+    assert len(told) == 3 and "is named like a run and is none" in told[0]
+    assert all("is no file: move it away" in problem for problem in told[1:])
+    with pytest.raises(InputError, match=r"\.lock is no file"):
+        Run(one).claim.free()
+    (store.folder / "damaged").symlink_to("studies")
+    found = [fault.path for fault in faults(store)]
+    with pytest.raises(InputError, match="where what is damaged would go, is no folder"):
+        set_aside(store, found[0])
+    (store.folder / "damaged").unlink()
+    assert all(set_aside(store, path) for path in found) and not problems(store)
+
+
+def test_what_somebody_writes_just_now_is_no_leftover(store: Store) -> None:
+    fresh = shelf.find(store).folder / ".report.html.1.tmp"
+    fresh.touch()
+    assert not list(faults(store))
+    os.utime(fresh, (time.time() - 1000,) * 2)
+    assert [fault.path for fault in faults(store)] == [fresh]
+
+
+def test_commands_name_the_store_where_it_is_now(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shelf.find(Store(Path("runs"))).again.endswith(PAIRS[-1])
+    os.rename("runs", "my store")
+    kept = shelf.find(Store(Path("my store")))
+    assert kept.again == f"{kept.command} --store 'my store'" and "--store" not in kept.command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "", 3, None, "rm -rf x", "ordinate app", "ordinate compare k_back --file /etc/passwd", "ordinate compare 'x",
+        "ordinate compare k_back \x1b[2J", "ordinate compare k_back --yes",
+    ],
+)  # fmt: skip
+def test_a_command_that_nobody_wrote_is_not_run(store: Store, command: object) -> None:
+    path = shelf.find(store).folder / "study.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"command": command}))
+    with pytest.raises(InputError, match=r"study\.json is damaged"):
+        shelf.find(store)
+
+
+def test_the_store_of_an_older_command_is_left_out() -> None:
+    text = "ordinate compare k_back --encodings rope,none --store 'my runs' --seeds 3 lr=0.1"
+    assert asked.checked(text) == "ordinate compare k_back --encodings rope,none --seeds 3 lr=0.1"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("seeds",), 10**7), (("seeds",), 0), (("seeds",), True), (("rates",), [float(2**999)] * 2), (("quick",), 3),
+        (("rates",), [-1.0]), (("gave_up",), ["\x1b[2J"]), (("bases",), []), (("bases", 0, "encoding"), "none"),
+        (("bases", 0, "config", "evaluation_sequences"), 10**9), (("bases", 0, "config", "test_lengths"), []),
+        (("bases", 0, "config", "train_lengths"), [1, 2, 3]), (("bases", 0, "config", "steps"), 10**15),
+        (("bases", 0, "config", "batch"), 0), (("bases", 0, "config", "model", "layers"), 10**9),
+    ],
+)  # fmt: skip
+def test_a_study_of_a_stranger_is_as_strict_as_one_asked_for(
+    store: Store, place: tuple[str | int, ...], value: object
+) -> None:
+    folder = shelf.find(store).folder
+    content = json.loads((folder / "study.json").read_text())
+    at = content
+    for key in place[:-1]:
+        at = at[key]
+    at[place[-1]] = value
+    named = name_of({key: part for key, part in content.items() if key not in ("schema", "command")})
+    os.rename(folder, folder.with_name(named))
+    (folder.with_name(named) / "study.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"cannot be used here|is damaged") as refused:
+        shelf.find(store)
+    assert len(str(refused.value)) < 600
+
+
+def test_a_study_of_an_encoding_that_is_not_here_is_not_damaged(store: Store) -> None:
+    folder = shelf.find(store).folder
+    text = (folder / "study.json").read_text().replace("learned(rows=6)", "mine(rows=6)")
+    content = json.loads(text)
+    named = name_of({key: part for key, part in content.items() if key not in ("schema", "command")})
+    os.rename(folder, folder.with_name(named))
+    (folder.with_name(named) / "study.json").write_text(text)
+    with pytest.raises(OtherVersionError, match="unknown encoding 'mine'"):
+        shelf.find(store)
+    assert not problems(store)
+
+
+def test_an_interrupted_run_goes_on_where_it_was_unpacked(store: Store, tmp_path: Path) -> None:
+    assert pack(store, tmp_path / "all.zip") == []
+    unpack(tmp_path / "all.zip", tmp_path / "theirs")
+    there, here = train(UNFINISHED, Store(tmp_path / "theirs")), train(UNFINISHED, store)
+    assert "continued at step" in (there.folder / "log.txt").read_text()
+    assert there.result["evaluation"] == here.result["evaluation"]
+    weights = [(run.folder / "model.safetensors").read_bytes() for run in (there, here)]
+    assert weights[0] == weights[1]
+
+
+def test_packing_tells_what_it_leaves_out(store: Store, tmp_path: Path) -> None:
+    busy, *rest = (run for run in store.runs() if run.done)
+    (busy.folder / "result.json").unlink()
+    odd = rest[0].folder / "a\nb"
+    odd.touch()
+    (store.folder / "photos").mkdir()
+    (store.folder / "photos" / "me.png").touch()
+    with busy.claimed() as mine:
+        assert mine
+        left = pack(store, tmp_path / "all.zip")
+    assert left == [f"run {busy.id}: somebody is at work on it", f"{odd}: its name is no name for a file"]
+    names = zipfile.ZipFile(tmp_path / "all.zip").namelist()
+    assert not any(busy.id in name or "photos" in name for name in names)
