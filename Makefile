@@ -9,8 +9,8 @@ install: $(READY)
 
 $(READY): pyproject.toml constraints.txt requirements-oracles.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[app,lm,track,oracles,dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-oracles.txt
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[app,lm,track,oracles,dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --requirement requirements-oracles.txt
 	touch $(READY)
 
 demo: install

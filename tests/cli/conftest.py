@@ -72,7 +72,7 @@ def ordinate(server: "subprocess.Popen[str]", tmp_path: Path) -> Program:
         assert server.stdin is not None and server.stdout is not None
         print(json.dumps([arguments, str(tmp_path), largest]), file=server.stdin, flush=True)
         code = int(server.stdout.readline())
-        return Done(code, (tmp_path / "out").read_text(), (tmp_path / "err").read_text())
+        return Done(code, (tmp_path / "out").read_text(errors="replace"), (tmp_path / "err").read_text())
 
     return run
 

@@ -87,6 +87,19 @@ def test_a_report_is_written_through_what_is_no_regular_file(tmp_path: Path) -> 
     assert pipe.is_fifo()
 
 
+def test_results_are_not_written_over(tmp_path: Path) -> None:
+    """Nor through standard input, or by another name."""
+    path = put(tmp_path, rows())
+    before = path.read_bytes()
+    os.link(path, tmp_path / "other.csv")
+    for command in ("analyze results.csv -o results.csv", "analyze results.csv -o other.csv", "analyze - -o other.csv"):
+        words = [sys.executable, "-m", "ordinate", *command.replace("results.csv", path.name).split()]
+        with open(path) as given:
+            done = subprocess.run(words, stdin=given, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == 2 and "is the file of results itself" in done.stderr
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize(("name", "words"), [("no/where.html", "there is no folder"), ("", "it is a folder")])
 def test_where_nothing_can_be_written(tmp_path: Path, name: str, words: str) -> None:
     done = CliRunner().invoke(app, ["analyze", str(put(tmp_path, rows())), "-o", str(tmp_path / name)])

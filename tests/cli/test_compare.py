@@ -147,7 +147,8 @@ def test_a_dry_run_tells_and_leaves_nothing(ordinate: Program, store: str) -> No
             "60,018 runs: ask for fewer seeds, encodings or tasks, or give --yes",
         ),
         (("compare", "k_back", "--seeds", "200000"), "1,200,018 runs, and a comparison has at most 100,000"),
-        (("compare", "k_back", "--store", "Makefile"), "the store Makefile cannot be made: File exists"),
+        (("compare", "k_back", "--store", "Makefile"), "Makefile is a file, not a folder of runs"),
+        (("compare", "k_back", "--store", "9" * 400, "--dry-run"), "(File name too long): choose another with --store"),
         (("report", "--store", "nowhere"), "no study in nowhere yet"),
         (("report", "--format", "doc"), "no report can be written as 'doc'"),
         (("analyze", "nothing.csv"), "cannot read nothing.csv: No such file"),
@@ -190,7 +191,7 @@ def aged(store: Path) -> None:
         path.parent.rename(store / digest(content))
     for path in store.glob("studies/*/study.json"):
         content = json.loads(path.read_text())
-        del content["rules"], content["gave_up"]
+        del content["rules"], content["gave_up"], content["sum"]
         path.write_text(json.dumps(content))
         named = name_of({key: value for key, value in content.items() if key not in ("schema", "command")})
         path.parent.rename(path.parent.parent / named)

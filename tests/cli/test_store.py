@@ -75,11 +75,46 @@ def test_a_study_goes_into_a_file_and_comes_back(ordinate: Program, compared: Pa
         assert done.code == 2 and told in done.err and done.err.count("\n") == 1
 
 
+def test_a_study_goes_through_a_pipe(ordinate: Program, compared: Path, tmp_path: Path) -> None:
+    """Standard output holds the archive and nothing else."""
+    done = ordinate("store", "pack", "-", "--store", "runs")
+    assert done.code == 0 and done.err == ""
+    (tmp_path / "out").rename(tmp_path / "piped.zip")
+    assert ordinate("store", "unpack", "piped.zip", "--store", "theirs").out == "theirs: 4 runs and 1 studies\n"
+    assert report(ordinate, "theirs") == report(ordinate, "runs") and not (tmp_path / "-").exists()
+
+
+def test_a_report_goes_to_standard_output_by_any_name(ordinate: Program, compared: Path) -> None:
+    expected = ordinate("report", "--store", "runs", "--format", "md").out
+    assert expected.startswith("# Positional encodings compared")
+    for name in ("-", "/dev/stdout", "/proc/self/fd/1"):
+        assert ordinate("report", "--store", "runs", "--format", "md", "-o", name).out == expected
+
+
+def test_status_names_a_run_without_its_configuration(ordinate: Program, compared: Path) -> None:
+    run = open_store(compared).runs()[0]
+    (run.folder / "config.json").unlink()
+    done = ordinate("status", "--store", "runs", "--json")
+    assert done.code == 1 and len(json.loads(done.out)) == 3
+    assert done.err == f"ordinate: runs/{run.id} is damaged (it has no config.json): move it away\n"
+
+
+def test_no_letter_of_a_stranger_moves_the_cursor(ordinate: Program, compared: Path) -> None:
+    run = open_store(compared).runs()[0]
+    text = (run.folder / "config.json").read_text()
+    (run.folder / "config.json").write_text(text.replace('"binary_majority"', '"\\u001b[2Jmajority"'))
+    study = next((compared / "studies").iterdir()) / "study.json"
+    study.write_text(study.read_text().replace("ordinate compare", "ordinate \\u001b[2J compare"))
+    for words in (("status",), ("report",), ("store", "check"), ("store", "check", "--repair")):
+        done = ordinate(*words, "--store", "runs")
+        assert done.code in (1, 2) and "is damaged" in done.out + done.err and "\x1b" not in done.out + done.err
+
+
 def test_a_sound_store_is_told_to_be(ordinate: Program, compared: Path) -> None:
     done = ordinate("store", "check", "--store", "runs")
     assert (done.code, done.out, done.err) == (0, "4 runs and 1 studies: 0 damaged\n", "")
     assert checked(ordinate, "--repair") == (
-        0, {"runs": 4, "studies": 1, "damaged": [], "leftovers": [], "moved": {}, "again": {}}
+        0, {"runs": 4, "studies": 1, "damaged": [], "leftovers": [], "others": [], "moved": {}, "again": {}}
     )  # fmt: skip
 
 

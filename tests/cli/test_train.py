@@ -89,8 +89,13 @@ def test_a_file_of_settings_goes_below_the_command_line(ordinate: Program, tmp_p
         (("train", "k_back", "-e", "rope", "device=7"), "unknown device '7'"),
         (("train", "k_back", "-e", "rope", "--file", "none.toml"), "cannot read none.toml: No such file"),
         (("train", "k_back", "-e", "rope", "--file", "Makefile"), "Makefile is not TOML"),
-        (("train", "k_back", "-e", "rope", "--store", "Makefile"), "the store Makefile cannot be made: File exists"),
-        (("train", "k_back", "-e", "rope", "--store", "Makefile/runs"), "cannot be made: Not a directory"),
+        (("train", "k_back", "-e", "rope", "--store", "Makefile"), "Makefile is a file, not a folder of runs"),
+        (("train", "k_back", "-e", "rope", "--store", "Makefile/runs"), "no store at Makefile/runs (Not a directory)"),
+        (("train", "k_back", "-e", "rope", "--store", "Makefile", "--dry-run"), "Makefile is a file, not a folder"),
+        (
+            ("train", "k_back", "-e", "conditional(size=1e19)", "dim=8", "heads=2", "steps=3"),
+            "nothing can be learnt from",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_two(

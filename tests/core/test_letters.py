@@ -9,7 +9,7 @@ from ordinate.core.letters import plain, written_out
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("rope(base=10000)", None), ("é 日本語 💥", None), ("a\u00a0b\u2009c", None), ("", None),
+        ("rope(base=10000)", None), ("é 日本語 💥", None), ("a\u00a0b\u2009c", None), ("👩\u200d🔬", None), ("", None),
         ("\x1b[31mred", "\\x1b[31mred"), ("a\u202eb", "a\\u202eb"), ("a\nb\tc", "a\\nb\\tc"), ("\udcff", "\\udcff"),
         ("\x9b2J", "\\x9b2J"), ("\u200b", "\\u200b"),
     ],

@@ -46,6 +46,21 @@ def test_cut_and_written_again_is_written_once(tmp_path: Path, torn: int) -> Non
         assert journal.path.read_bytes() == whole
 
 
+def test_a_line_is_never_cut(tmp_path: Path) -> None:
+    """A checkpoint that ends in one is not this journal's."""
+    journal = Journal(tmp_path / "metrics.jsonl")
+    journal.append([{"step": 1}, {"step": 2}])
+    whole = journal.path.read_bytes()
+    for size in range(len(whole) + 3):
+        if whole[:size].endswith(b"\n") and size <= len(whole):
+            journal.check(size)
+        elif size:
+            with pytest.raises(InputError, match=r"its checkpoint ends in a line|shorter than its checkpoint says"):
+                journal.cut(size)
+        assert journal.path.read_bytes() == whole
+    assert [record["step"] for record in journal.read(len(whole) // 2)] == [1]
+
+
 def test_a_journal_that_was_never_written_is_empty(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "metrics.jsonl")
     journal.cut(0)

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import torch
@@ -15,9 +16,13 @@ from tests.fuzz.stores import PAIRS, SETTINGS, TASK, _damage, whole
 
 from ordinate import InputError
 from ordinate.core.errors import OtherVersionError
+from ordinate.report import write
 from ordinate.store import Run, Store
 from ordinate.store.check import set_aside
+from ordinate.store.overview import ROWS, overview
 from ordinate.store.pack import pack
+from ordinate.store.sums import content_sum
+from ordinate.store.table import RowCache
 from ordinate.store.unpack import unpack
 from ordinate.studies import asked, shelf
 from ordinate.studies.check import faults, runs_of
@@ -44,7 +49,7 @@ def use(store: Store) -> None:
 
 
 def problems(store: Store) -> list[str]:
-    return [fault.problem for fault in faults(store) if not fault.leftover]
+    return [fault.problem for fault in faults(store) if not fault.leftover and not fault.other]
 
 
 def test_a_whole_store_is_sound(store: Store) -> None:
@@ -100,7 +105,7 @@ def no_norms(run: Run) -> None:
     [
         (shortened, "shorter than its checkpoint says"), (lambda run: run.journal.path.unlink(), "shorter than"),
         (of_another, "belongs to another configuration"), (any_zip, "is no checkpoint"), (one_bit, "is no checkpoint"),
-        (no_norms, "it has no embedding_norm"),
+        (no_norms, "not what its checkpoint goes with"),
     ],
 )  # fmt: skip
 def test_an_interrupted_run_that_cannot_go_on_is_told(store: Store, damage: Callable[[Run], None], words: str) -> None:
@@ -171,6 +176,14 @@ def test_commands_name_the_store_where_it_is_now(store: Store, tmp_path: Path, m
     assert kept.again == f"{kept.command} --store 'my store'" and "--store" not in kept.command
 
 
+def retold(folder: Path, content: dict[str, Any]) -> None:
+    """Another study, by somebody who knows of names and sums."""
+    del content["sum"]
+    named = name_of({key: part for key, part in content.items() if key not in ("schema", "command")})
+    (folder / "study.json").write_text(json.dumps(content | {"sum": content_sum(content)}))
+    os.rename(folder, folder.with_name(named))
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -180,7 +193,11 @@ def test_commands_name_the_store_where_it_is_now(store: Store, tmp_path: Path, m
 )  # fmt: skip
 def test_a_command_that_nobody_wrote_is_not_run(store: Store, command: object) -> None:
     path = shelf.find(store).folder / "study.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"command": command}))
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"command": "ordinate compare other"}))
+    with pytest.raises(InputError, match=r"study\.json is damaged \(its sum is another\)"):
+        shelf.find(store)
+    retold(path.parent, content | {"command": command})
     with pytest.raises(InputError, match=r"study\.json is damaged"):
         shelf.find(store)
 
@@ -209,9 +226,7 @@ def test_a_study_of_a_stranger_is_as_strict_as_one_asked_for(
     for key in place[:-1]:
         at = at[key]
     at[place[-1]] = value
-    named = name_of({key: part for key, part in content.items() if key not in ("schema", "command")})
-    os.rename(folder, folder.with_name(named))
-    (folder.with_name(named) / "study.json").write_text(json.dumps(content))
+    retold(folder, content)
     with pytest.raises(InputError, match=r"cannot be used here|is damaged") as refused:
         shelf.find(store)
     assert len(str(refused.value)) < 600
@@ -219,11 +234,7 @@ def test_a_study_of_a_stranger_is_as_strict_as_one_asked_for(
 
 def test_a_study_of_an_encoding_that_is_not_here_is_not_damaged(store: Store) -> None:
     folder = shelf.find(store).folder
-    text = (folder / "study.json").read_text().replace("learned(rows=6)", "mine(rows=6)")
-    content = json.loads(text)
-    named = name_of({key: part for key, part in content.items() if key not in ("schema", "command")})
-    os.rename(folder, folder.with_name(named))
-    (folder.with_name(named) / "study.json").write_text(text)
+    retold(folder, json.loads((folder / "study.json").read_text().replace("learned(rows=6)", "mine(rows=6)")))
     with pytest.raises(OtherVersionError, match="unknown encoding 'mine'"):
         shelf.find(store)
     assert not problems(store)
@@ -252,3 +263,83 @@ def test_packing_tells_what_it_leaves_out(store: Store, tmp_path: Path) -> None:
     assert left == [f"run {busy.id}: somebody is at work on it", f"{odd}: its name is no name for a file"]
     names = zipfile.ZipFile(tmp_path / "all.zip").namelist()
     assert not any(busy.id in name or "photos" in name for name in names)
+
+
+@pytest.mark.parametrize("name", ["result.json", "config.json", "checkpoint.pt", "env.json"])
+def test_a_link_that_leads_nowhere_is_damage(store: Store, name: str) -> None:
+    """And not something that is still to come: whoever waits for it waits for ever."""
+    run = store.run(UNFINISHED.id) if name == "checkpoint.pt" else next(run for run in store.runs() if run.done)
+    (run.folder / name).unlink()
+    (run.folder / name).symlink_to("nowhere")
+    (problem,) = problems(store)
+    assert name in problem
+    if name == "result.json":
+        kept = shelf.find(store)
+        assert run.id in gather(State(kept.study, store), kept.command).failures
+
+
+def test_what_is_no_folder_of_studies_is_told(store: Store) -> None:
+    folder = shelf.find(store).folder
+    (folder / "study.json").unlink()
+    (folder / "study.json").symlink_to("nowhere")
+    assert "study.json cannot be read" in problems(store)[0]
+    shutil.rmtree(store.folder / "studies")
+    (store.folder / "studies").touch()
+    assert problems(store) == [f"{store.folder / 'studies'} is no folder: move it away"]
+
+
+def test_a_list_waits_for_no_pipe(store: Store) -> None:
+    (store.folder / "table.jsonl").unlink(missing_ok=True)
+    os.mkfifo(store.folder / "table.jsonl")
+    run = next(run for run in store.runs() if run.done)
+    (run.folder / "result.json").unlink()
+    os.mkfifo(run.folder / "error.txt")
+    table = RowCache(store, ROWS)
+    rows, damaged = overview(store, table)
+    table.keep()
+    assert len(rows) == 5 and not damaged
+
+
+def test_a_list_knows_of_a_configuration_that_was_damaged_since(store: Store) -> None:
+    table = RowCache(store, ROWS)
+    assert len(overview(store, table)[0]) == 5
+    run = next(run for run in store.runs() if run.done)
+    os.truncate(run.folder / "config.json", 50)
+    rows, damaged = overview(store, table)
+    assert len(rows) == 4 and damaged.keys() == {run.id}
+
+
+def test_changed_baselines_are_told_and_computed_again(store: Store) -> None:
+    path = next((store.folder / "baselines").iterdir())
+    whole = json.loads(path.read_text())
+    names = set(whole) - {"sum"}
+    numbers = {name: whole[name] for name in names}
+    for text in (json.dumps(whole | {"floor": 0.99}), json.dumps(numbers).replace("0.", "9e400", 1)):
+        path.write_text(text)
+        assert len(problems(store)) == 1 and "its sum is another" in problems(store)[0]
+        assert store.remember("baselines", path.stem, names, lambda: numbers) == numbers and not problems(store)
+    path.write_text(json.dumps(numbers | {"floor": 0.99}))  # as older programs wrote them, without a sum: not trusted
+    assert store.remember("baselines", path.stem, names, lambda: numbers) == numbers
+
+
+def test_a_report_follows_no_link_of_a_store(store: Store, tmp_path: Path) -> None:
+    kept = shelf.find(store)
+    found = gather(State(kept.study, store), kept.command)
+    (tmp_path / "elsewhere").mkdir()
+    shutil.rmtree(kept.folder / "tables", ignore_errors=True)
+    (kept.folder / "tables").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="tables is a link, which is not followed"):
+        write(found, kept.folder, figures=False)
+    (kept.folder / "tables").unlink()
+    (kept.folder / "tables").touch()
+    with pytest.raises(InputError, match="tables is no folder"):
+        write(found, kept.folder, figures=False)
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_run_that_may_not_be_read_is_left_out(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = next(run for run in store.runs() if run.done)
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).parent != run.folder and real(path, mode))
+    (told,) = pack(store, tmp_path / "all.zip")
+    assert told.startswith(f"run {run.id}: ") and told.endswith("may not be read")

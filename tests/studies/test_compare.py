@@ -84,5 +84,5 @@ def test_bad_input_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_a_place_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="is a file, not a folder of runs"):
         compare(made.TASK, "rope,alibi", store=tmp_path / "file", workers=0, **made.SETTINGS)

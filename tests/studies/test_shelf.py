@@ -32,6 +32,7 @@ def full(tmp_path: Path) -> Store:
 
 def renamed(folder: Path, content: dict[str, Any]) -> Path:
     """A study with another content, and the name that belongs to it."""
+    content = {key: value for key, value in content.items() if key != "sum"}
     named = plan.name_of({key: value for key, value in content.items() if key not in ("schema", "command")})
     (folder / "study.json").write_text(json.dumps(content))
     return folder.rename(folder.with_name(named))

@@ -74,7 +74,8 @@ def main() -> None:
         where = f" ({error.filename})" if error.filename else ""
         if error.errno in _PATHS:
             _end(f"{error.strerror}{where}: choose another name", 2)
-        _end(f"{error.strerror or error}{where}; what is done is kept, start again to go on", 1)
+        again = "when it is allowed" if isinstance(error, PermissionError) else "to go on"
+        _end(f"{error.strerror or error}{where}; what is done is kept, start again {again}", 1)
 
 
 def _run() -> None:

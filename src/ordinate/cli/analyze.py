@@ -1,5 +1,7 @@
 """`ordinate analyze`: the statistics alone, on anyone's results."""
 
+import gc
+import os
 import sys
 from pathlib import Path
 
@@ -18,6 +20,14 @@ def run(
 
     Optional columns: chance, n (sequences per score), bar (0.95), direction (higher or lower).
     """
+    gc.disable()  # a million pairs make no cycles, and looking for some takes a sixth of the time
+    try:
+        _analyze(results, output, form, as_json)
+    finally:
+        gc.enable()
+
+
+def _analyze(results: Path, output: Path | None, form: str | None, as_json: bool) -> None:
     from ordinate.statistics.analyse import analyse, few_seeds
     from ordinate.statistics.results_file import read_results
 
@@ -43,7 +53,7 @@ def _report(results: Path, output: Path | None, form: str | None) -> None:
     from ordinate.studies.comparison import from_results
 
     suffix = "" if output is None else output.suffix.removeprefix(".")
-    if output is not None and output.exists() and results.exists() and output.samefile(results):
+    if output is not None and _same(output, results):
         raise InputError(f"-o {output} is the file of results itself: name another one for the report")
     if form is None and suffix and suffix not in report.FORMATS:
         raise InputError(f"-o {output} ends in .{suffix}, which no report does: {nearest(suffix, report.FORMATS)}")
@@ -52,3 +62,12 @@ def _report(results: Path, output: Path | None, form: str | None) -> None:
     analysis = analyse(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
     comparison = from_results(analysis, results)
     deliver(report.pieces(comparison, form), output)
+
+
+def _same(output: Path, results: Path) -> bool:
+    """Whether the report would go over the results themselves."""
+    try:
+        read = os.fstat(sys.stdin.fileno()) if str(results) == "-" else results.stat()
+        return output.is_file() and os.path.samestat(output.stat(), read)
+    except (OSError, ValueError):  # one of them is not there
+        return False

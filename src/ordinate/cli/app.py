@@ -34,9 +34,13 @@ def run(
     """
     from ordinate.app.stores import STORE
     from ordinate.core.errors import InputError
+    from ordinate.store import open_store
 
     if find_spec("streamlit") is None:
         raise InputError("the app needs Streamlit: install it with  pip install 'ordinate[app]'")
+    if not 1 <= port <= 65535:
+        raise InputError(f"--port must be from 1 to 65535, got {port}")
+    open_store(store).check_place()
     at = _free(port)
     script = Path(__file__).parents[1] / "app" / "server.py"
     options = [word for name, value in (OPTIONS | {"server.port": str(at)}).items() for word in (f"--{name}", value)]

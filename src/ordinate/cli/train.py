@@ -37,6 +37,7 @@ def run(
     given = read_settings(file, settings, ("task", "encoding"))
     config = resolve(given | {"task": task, "encoding": encoding})
     runs = open_store(store)
+    runs.check_place()
     if dry_run:
         done = runs.run(config.id).state if runs.run(config.id).folder.exists() else "not started"
         print(json.dumps({"run": config.id, "state": done, **to_dict(config)}, indent=1))

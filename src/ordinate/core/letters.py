@@ -14,4 +14,5 @@ def written_out(text: str) -> str:
 
 
 def _seen(letter: str) -> bool:
-    return letter.isprintable() or category(letter) == "Zs"  # spaces of all widths are printable to people
+    # spaces of all widths are printable to people, and what joins letters is a part of them
+    return letter.isprintable() or category(letter) == "Zs" or letter in "\u200c\u200d"

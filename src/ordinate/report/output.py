@@ -28,6 +28,13 @@ def put(path: Path, content: str | bytes) -> None:
         raise InputError(f"{path} cannot be written: {'nobody reads from it' if unread else error.strerror}") from error
 
 
+def make_folder(path: Path) -> None:
+    """Where files will go; something else in its place is named."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is no folder: move it away")
+    path.mkdir(exist_ok=True)
+
+
 def _without_waiting(path: str, flags: int) -> int:
     """Opens a pipe only if it has a reader: one that nobody reads would be waited for without a word."""
     number = os.open(path, flags | os.O_NONBLOCK, 0o666)

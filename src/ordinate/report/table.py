@@ -137,13 +137,17 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
 
 
+class Line(dict[str, Any]):
+    """An object that stands on one line of a JSON document: there may be a million of them."""
+
+
 def plain(table: Table) -> dict[str, Any]:
     """A table as data for JSON, one object per row."""
     names = [column.name for column in table.columns]
     return {
         "name": table.name,
         "title": table.title,
-        "rows": (dict(zip(names, map(jsonable, row), strict=True)) for row in table.rows),
+        "rows": (Line(zip(names, row, strict=True)) for row in table.rows),
     }
 
 
@@ -160,6 +164,9 @@ def jsonable(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+_ENCODER = json.JSONEncoder(allow_nan=False, default=jsonable)
+
+
 def as_json(content: Any) -> str:
     """One document."""
     return "".join(json_pieces(content)) + "\n"
@@ -168,7 +175,7 @@ def as_json(content: Any) -> str:
 def json_pieces(content: Any, depth: int = 0) -> Iterator[str]:
     """One document in pieces, so that one of a gigabyte need not be held: dictionaries and lists down to a depth have
     one entry a line, and what is deeper is one piece. Data classes and iterators are taken as they come."""
-    if depth < _LINES and isinstance(content, dict):
+    if depth < _LINES and isinstance(content, dict) and not isinstance(content, Line):
         entries = ((f"{json.dumps(str(key))}: ", value) for key, value in content.items())
         yield from _entries("{", entries, "}", depth)
     elif depth < _LINES and is_dataclass(content) and not isinstance(content, type):
@@ -177,9 +184,9 @@ def json_pieces(content: Any, depth: int = 0) -> Iterator[str]:
         yield from _entries("[", (("", value) for value in content), "]", depth)
     else:
         try:
-            yield json.dumps(content, allow_nan=False, default=jsonable)
+            yield _ENCODER.encode(content)
         except ValueError:  # a number that JSON has no word for
-            yield json.dumps(jsonable(content), allow_nan=False)
+            yield _ENCODER.encode(jsonable(content))
 
 
 def _entries(first: str, entries: Iterator[tuple[str, Any]], last: str, depth: int) -> Iterator[str]:

@@ -7,9 +7,19 @@ from typing import Any
 
 from ordinate.core.errors import InputError, nearest
 from ordinate.report.alarms import alarm_lines, alarm_text
-from ordinate.report.output import put
+from ordinate.report.output import make_folder, put
 from ordinate.report.sentences import sentences
-from ordinate.report.table import Table, as_json, comma_separated, json_pieces, latex, markdown, markdown_text, plain
+from ordinate.report.table import (
+    Line,
+    Table,
+    as_json,
+    comma_separated,
+    json_pieces,
+    latex,
+    markdown,
+    markdown_text,
+    plain,
+)
 from ordinate.report.tables import results, tables
 from ordinate.statistics.analysis import TaskAnalysis
 from ordinate.statistics.ranks import Ranks
@@ -25,11 +35,14 @@ def write(
     """report.html, tables/ in the other formats, and figures/ as PDF, PNG and CSV. Tells where the page is."""
     wanted, folder = [known(name) for name in formats], Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    for name in ("report.html", "tables", "figures"):
+        if (folder / name).is_symlink():
+            raise InputError(f"{folder / name} is a link, which is not followed: move it away")
     if "html" in wanted:
         put(folder / "report.html", render(comparison, "html"))
     others = [name for name in wanted if name != "html"]
     if others:
-        (folder / "tables").mkdir(exist_ok=True)
+        make_folder(folder / "tables")
         for table in tables(comparison):
             for name in others:
                 put(folder / "tables" / f"{table.name}.{name}", _one(table, name))
@@ -86,7 +99,7 @@ def _write_figures(comparison: Comparison, folder: Path) -> None:
     from ordinate.report.figures import figures
     from ordinate.report.paper import save
 
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     for figure in figures(comparison):
         if isinstance(figure, Heat) and not figure.panels:
             continue
@@ -138,7 +151,7 @@ def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
         "ranges": (_fields(r) | {"ranks": _ranks(r.ranks)} for r in task.ranges),
         "reach": {encoding: _fields(own) | _middle(own) for encoding, own in task.reach.items()},
         "steps": {encoding: _fields(own) | (_middle(own) if own.seeds else {}) for encoding, own in task.steps.items()},
-        "pairs": (_fields(pair) | {"claim": pair.claim} for pair in task.pairs),
+        "pairs": (Line(_fields(pair), claim=pair.claim) for pair in task.pairs),
         "sentences": sentences(comparison.analysis, task),
         "alarms": (_fields(alarm) | {"text": alarm_text(alarm)} for alarm in task.alarms),
     }

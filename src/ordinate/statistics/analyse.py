@@ -43,9 +43,8 @@ def analyse(
     pairs = pairs_of(len(task.encodings) for task in tasks)
     needed = seeds_needed(pairs, alpha) if pairs else 0
     by_name: dict[str, list[Contrast]] = {task.name: [] for task in tasks}
-    samples = [sample for task in tasks for sample in task.samples()]
-    for sample, pair in zip(samples, judge(samples, alpha), strict=True):
-        by_name[sample.task].append(pair)
+    for name, pair in judge((sample for task in tasks for sample in task.samples()), alpha):
+        by_name[name].append(pair)
     analysed = tuple(
         task.analysis(
             by_name[task.name], (alarms or {}).get(task.name, ()), (steps or {}).get(task.name, {}), pairs, needed

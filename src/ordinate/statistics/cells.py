@@ -41,7 +41,9 @@ class _Cells:
         self.grid, first = grid, grid.cells
         self.edges = [*first.tolist(), len(grid.score)]
         self.intervals = _intervals(grid)
-        self.scores, self.seeds, self.words = grid.score, grid.seed, grid.word
+        self.seeds, self.words = grid.seed, grid.word
+        scores, self.which = np.unique(grid.score, return_inverse=True)
+        self.scores = [None if score != score else score for score in scores.tolist()]
         there = ~np.isnan(grid.score)
         self.mean = _means(grid, grid.score, there)  # of all seeds, whether they count or not
         started = np.where(grid.start == UNKNOWN, np.nan, grid.score[grid.start])
@@ -51,7 +53,10 @@ class _Cells:
         known = grid.counts | (grid.word != WORDS.index(Word.UNKNOWN))
         self.known = np.add.reduceat(known.astype(np.int64), first).tolist()
         self.chance = grid.chance[first].tolist()
-        self.seen_seeds: dict[tuple[int, ...], tuple[int, ...]] = {}  # most cells have the same seeds
+        # Most cells have the same seeds, counted alike: what is equal is kept once.
+        self.shared_seeds: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self.shared_flags: dict[tuple[bool, ...], tuple[bool, ...]] = {}
+        self.shared_words: dict[tuple[tuple[Word, int], ...], dict[Word, int]] = {}
 
     def best_first(self, encodings: Sequence[str], at: Places, task: int) -> list[Cell]:
         """The cells of one range; an encoding without rows has one too."""
@@ -72,12 +77,13 @@ class _Cells:
 
     def _cell(self, encoding: str, index: int, bar: float | None) -> Cell:
         rows = slice(self.edges[index], self.edges[index + 1])
-        seeds = tuple(self.seeds[rows].tolist())
+        seeds, counted = tuple(self.seeds[rows].tolist()), tuple(self.grid.counts[rows].tolist())
         mean, chance = self.intervals[index], self.chance[index]
-        scores = tuple(None if score != score else score for score in self.scores[rows].tolist())
+        words = {} if bar is None else _counted(self.words[rows].tolist())
         return Cell(
-            encoding, {} if bar is None else _counted(self.words[rows].tolist()),
-            self.seen_seeds.setdefault(seeds, seeds), scores, tuple(self.grid.counts[rows].tolist()), mean,
+            encoding, self.shared_words.setdefault(tuple(words.items()), words),
+            self.shared_seeds.setdefault(seeds, seeds), tuple([self.scores[at] for at in self.which[rows].tolist()]),
+            self.shared_flags.setdefault(counted, counted), mean,
             normalised(mean.mean, chance) if mean and bar is not None and chance < 1 else None,
             self.inside[index], (self.failed[index], self.known[index]), bar,
         )  # fmt: skip

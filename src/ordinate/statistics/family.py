@@ -1,6 +1,7 @@
 """All headline pairs of a comparison as one family of tests."""
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,15 +31,15 @@ class Sample:
     at_floor: bool = False  # the better mean is inside the floor's band
 
 
-def judge(samples: Sequence[Sample], alpha: float) -> list[Contrast]:
-    """Every pair with its p values, corrected over all of them.
+def judge(samples: Iterable[Sample], alpha: float) -> Iterator[tuple[str, Contrast]]:
+    """Every pair, by task, with its p values, corrected over all of them.
 
     Two families have to agree: permutation tests of scores hold their risk where the two distributions are equal,
     Welch's where only the means are; Fisher's tests of learning are in both. In either, tests that cannot reach their
     threshold do not count (see `holm`); as a claim needs both, Welch's p counts as no smaller than the smallest that
     the permutation test can give, which makes the same tests count in both.
     """
-    return list(_Family(samples, alpha).contrasts())
+    return _Family(list(samples), alpha).contrasts()
 
 
 def least(samples: Sequence[Sample]) -> list[float]:
@@ -48,39 +49,46 @@ def least(samples: Sequence[Sample]) -> list[float]:
     whose. So of scores it is that of the most even parting; with 6 seeds each and 6 that learnt the task, Fisher's
     test can give 0.002 and scores nothing below 0.1; where all 12 learnt it, it is the other way round.
     """
-    return _Family(samples, 1.0).least
+    return _Family(list(samples), 1.0).least
 
 
 class _Family:
     """What is known of each pair, in the order of the samples."""
 
-    def __init__(self, samples: Sequence[Sample], alpha: float) -> None:
+    def __init__(self, samples: list[Sample], alpha: float) -> None:
         self.samples, self.alpha = samples, alpha
         self.sides = Sides([sample.values for sample in samples], "a comparison")
         one, two = self.sides.one, self.sides.two
         sizes: dict[tuple[int, int], tuple[int, int]] = {}  # a million pairs share a few
         counts = zip(self.sides.n[one].tolist(), self.sides.n[two].tolist(), strict=True)
         self.counts = [sizes.setdefault(pair, pair) for pair in counts]
-        self.means = list(zip(self.sides.mean[one].tolist(), self.sides.mean[two].tolist(), strict=True))
+        self.mean = self.sides.mean.tolist()  # of each sample
+        # which are numbered in these: a list would hold a million numbers, and one of numpy's takes long to look into
+        self.one, self.two = (array("q", side.tobytes()) for side in (one, two))
         self.scores = np.flatnonzero([sample.basis is Basis.SCORES for sample in samples])
         self.least = [self._least(index) for index in range(len(samples))]
 
-    def contrasts(self) -> Iterator[Contrast]:
-        """Every test made, corrected and judged."""
+    def contrasts(self) -> Iterator[tuple[str, Contrast]]:
+        """Every test made, corrected and judged. Samples are let go one by one: there may be a million."""
         first, second = self._tests()
         corrected = holm(first, self.least, self.alpha)
         floored = [p if w is None else max(w, floor) for p, w, floor in zip(first, second, self.least, strict=True)]
         corrected_welch = holm(floored, self.least, self.alpha)
         count = effective_number(self.least, self.alpha)
         gaps, alike = self._differences(), self._alike()
-        for index, (sample, p, w) in enumerate(zip(self.samples, first, second, strict=True)):
+        self.samples.reverse()
+        for index, (p, w) in enumerate(zip(first, second, strict=True)):
+            sample = self.samples.pop()
             one, two = corrected[index], corrected_welch[index]
             reached = least_p(*self.counts[index]) if w is None else self.least[index]
-            outcome = self._outcome(index, max(one, two) < self.alpha, reached * count < self.alpha, index in alike)
-            yield Contrast(
-                sample.better, sample.worse, sample.basis, self.counts[index], self.means[index], gaps[index], p,
+            outcome = self._outcome(
+                index, sample, max(one, two) < self.alpha, reached * count < self.alpha, index in alike
+            )
+            pair = Contrast(
+                sample.better, sample.worse, sample.basis, self.counts[index], self._means(index), gaps[index], p,
                 max(one, two) if w is None else one, w, None if w is None else two, outcome,
             )  # fmt: skip
+            yield sample.task, pair
 
     def _least(self, index: int) -> float:
         one, two = self.counts[index]
@@ -88,9 +96,12 @@ class _Family:
             return fisher.least_p(sum(self._learnt(index)), one, two)
         return least_p((one + two) // 2, (one + two + 1) // 2)
 
+    def _means(self, index: int) -> tuple[float, float]:
+        return self.mean[self.one[index]], self.mean[self.two[index]]
+
     def _learnt(self, index: int) -> tuple[int, int]:
         """How many seeds of either learnt the task."""
-        (mean, other), (n, m) = self.means[index], self.counts[index]
+        (mean, other), (n, m) = self._means(index), self.counts[index]
         return round(mean * n), round(other * m)
 
     def _tests(self) -> tuple[list[float], list[float | None]]:
@@ -107,7 +118,7 @@ class _Family:
         return first, second
 
     def _differences(self) -> list[Difference]:
-        gaps = [Difference(one - two) for one, two in self.means]
+        gaps = [Difference(one - two) for one, two in map(self._means, range(len(self.samples)))]
         for index, gap in self._intervals(self.scores, 1 - self.alpha):
             gaps[index] = gap
         return gaps
@@ -127,11 +138,10 @@ class _Family:
         gaps = self._intervals(np.array(many, dtype=np.int64), 1 - share)
         return {index for index, gap in gaps if no_difference(gap, min(self.counts[index]))}
 
-    def _outcome(self, index: int, sure: bool, possible: bool, alike: bool) -> Outcome:
-        sample = self.samples[index]
+    def _outcome(self, index: int, sample: Sample, sure: bool, possible: bool, alike: bool) -> Outcome:
         if sample.at_floor:
             return Outcome.FLOOR
-        if sample.basis is Basis.LEARNING and self.means[index] in ((0.0, 0.0), (1.0, 1.0)):
+        if sample.basis is Basis.LEARNING and self._means(index) in ((0.0, 0.0), (1.0, 1.0)):
             return Outcome.SAME
         if sure:
             return Outcome.CLAIM

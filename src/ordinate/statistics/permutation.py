@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Complex, Float, Int
 
 from ordinate.statistics.sides import Sides, Values
 
@@ -16,8 +16,8 @@ PLENTY = 400  # values from which on the sum of a random part is normal for all 
 ROUNDING = 1e-12  # of the largest sum: sums closer than this are the same sum, added in another order
 
 # Thousands of pairs share what can be done in a minute; their corrected p values are 1 but for the clearest anyway.
-MOST_TRIED = 10_000_000_000  # partings of all pairs of one size together, up to which all are tried
-MOST_DRAWN = 500_000_000  # that are drawn for them otherwise: 5,000 pairs have 100,000 each,
+MOST_TRIED = 4_000_000_000  # partings of all pairs together, up to which all are tried, of those with fewest first
+MOST_DRAWN = 500_000_000  # that are drawn for the others: 5,000 pairs have 100,000 each,
 FEWEST_DRAWS = 1_000  # and more pairs as many as are left for each, down to this
 AT_ONCE = 4_000_000  # numbers: 32 MB
 
@@ -45,11 +45,24 @@ def permutations_of(sides: Sides) -> list[float]:
     swap = sides.n[sides.one] > sides.n[sides.two]
     few, more = np.where(swap, sides.two, sides.one), np.where(swap, sides.one, sides.two)
     sizes, which = np.unique(sides.n[few] + 1j * sides.n[more], return_inverse=True)
+    groups = [np.flatnonzero(which == index) for index in range(len(sizes))]
     p = np.ones(len(sides))
-    for index in range(len(sizes)):
-        members = np.flatnonzero(which == index)
-        p[members] = _alike(sides, few[members], more[members])
+    for members, draws in zip(groups, _draws(sizes, [len(members) for members in groups]), strict=True):
+        p[members] = _alike(sides, few[members], more[members], draws)
     return list(p.tolist())
+
+
+def _draws(sizes: Complex[np.ndarray, " groups"], pairs: list[int]) -> list[int]:
+    """How many partings to draw for each pair of a group; none where all are tried."""
+    ways = [_ways(int(size.real), int(size.imag)) for size in sizes]
+    left, tried = float(MOST_TRIED), set()
+    for index in sorted(range(len(ways)), key=lambda index: ways[index] * pairs[index]):
+        if ways[index] <= EXACT and ways[index] * pairs[index] <= left:
+            tried.add(index)
+            left -= ways[index] * pairs[index]
+    others = sum(count for index, count in enumerate(pairs) if index not in tried)
+    each = max(min(DRAWS, MOST_DRAWN // max(others, 1)), FEWEST_DRAWS)
+    return [0 if index in tried else each for index in range(len(ways))]
 
 
 @cache
@@ -64,14 +77,13 @@ def _ways(few: int, more: int) -> float:
     return math.comb(few + more, few) if logarithm < 700 else math.inf
 
 
-def _alike(sides: Sides, few: Samples, more: Samples) -> Column:
-    """Of pairs that all have the same numbers of values."""
+def _alike(sides: Sides, few: Samples, more: Samples, draws: int) -> Column:
+    """Of pairs that all have the same numbers of values; by so many draws, or by all partings if none are drawn."""
     counts = int(sides.n[few[0]]), int(sides.n[more[0]])
-    ways, n = _ways(*counts), sum(counts)
-    if ways > EXACT and n > PLENTY:
+    n = sum(counts)
+    if draws and n > PLENTY:
         found = _normal(sides, few, more)
     else:
-        draws = 0 if ways <= EXACT and ways * len(few) <= MOST_TRIED else min(DRAWS, MOST_DRAWN // len(few))
         parts = [
             _by_partings(np.hstack([_rows(sides, few[some]), _rows(sides, more[some])]), counts[0], draws)
             for some in _stretches(len(few), AT_ONCE // n)
@@ -107,7 +119,7 @@ def _by_partings(pooled: Table, few: int, draws: int) -> Column:
     away = pooled - pooled.mean(axis=1, keepdims=True)  # then the difference of means goes with the sum of the fewer
     least = np.abs(away[:, :few].sum(axis=1)) - ROUNDING * np.abs(pooled).sum(axis=1)
     away = np.sort(away, axis=1)  # the test depends on no order
-    found = _drawn(away, least, few, max(draws, FEWEST_DRAWS)) if draws else _counted(away, least, few)
+    found = _drawn(away, least, few, draws) if draws else _counted(away, least, few)
     return np.where(least <= 0, 1.0, found)
 
 

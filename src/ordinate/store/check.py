@@ -1,7 +1,6 @@
 """Whether the runs of a store are what was written; what is damaged can be set aside, and is never deleted."""
 
 import os
-import stat
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ class Fault:
     path: Path  # the folder of a run or a study, or one file
     problem: str
     leftover: bool = False
+    other: bool = False  # nothing is wrong with it, but this program cannot use it
 
 
 def faults(store: Store) -> Iterator[Fault]:
@@ -40,6 +40,9 @@ def faults(store: Store) -> Iterator[Fault]:
             yield Fault(path, f"{path} is named like a run and is none: move it away")
         elif (run := Run(path)).claim.holder is None:
             yield from _of_run(run)
+    for path in (store.folder / name for name in ("studies", "baselines")):
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+            yield Fault(path, f"{path} is no folder: move it away")
     yield from left(store.folder.glob("baselines/.*.tmp"))
     for path in sorted(store.folder.glob("baselines/*.json")):
         try:
@@ -62,12 +65,9 @@ def leftover(path: Path) -> Fault:
 def look_at_files(folder: Path, names: Iterable[str]) -> None:
     """Fails at the first of them that is there and is no file."""
     for name in names:
-        try:
-            kind = (folder / name).stat(follow_symlinks=name not in OURS).st_mode
-        except FileNotFoundError:
-            continue
-        if not stat.S_ISREG(kind):
-            raise InputError(f"{folder / name} is no file: move it away")
+        path = folder / name
+        if os.path.lexists(path) and (not path.is_file() or (name in OURS and path.is_symlink())):
+            raise InputError(f"{path} is no file: move it away")
 
 
 def aside(store: Store) -> Path:
@@ -104,10 +104,8 @@ def _of_run(run: Run) -> Iterator[Fault]:
         if run.folder.is_symlink() or any(run.folder.glob("[!.]*.*")):  # or else it was claimed and never begun
             _look(run)
         leftovers = run.leftovers()
-    except OtherVersionError:
-        return
     except (InputError, OSError) as error:
-        yield Fault(run.folder, str(error))
+        yield Fault(run.folder, str(error), other=isinstance(error, OtherVersionError))
         return
     yield from map(leftover, leftovers)
 

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -135,6 +136,11 @@ class Journal:
         if last != b"\n":
             how = "its checkpoint ends in a line" if last else "shorter than its checkpoint says"
             raise InputError(f"{self.path} is damaged ({how}): move the run's folder away")
+
+    def sum(self, size: int) -> str:
+        """The hash of so many bytes of it."""
+        with self._opened() as file:
+            return sha256(file.read(size)).hexdigest()
 
     def read(self, size: int | None = None) -> Iterator[Record]:
         """All whole lines, up to a size if one is given; a torn last line is dropped."""

@@ -21,7 +21,7 @@ DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold: the same fil
 BLOCK = 2**20
 
 
-SHARED = ("studies", "baselines")  # beside the runs
+SHARED = ("studies",)  # beside the runs; what is computed once for many is computed again elsewhere
 HERE = ("claim", "heartbeat", "driver")  # who is at work, which nobody is elsewhere
 
 
@@ -43,10 +43,13 @@ def pack(
     """
     file, everything = Path(file), studies is None and runs is None
     folders = _all(store) if everything else _named(store, studies or (), runs or ())
-    busy = [folder for folder in folders if Run(folder).claim.holder]
-    left = [f"run {folder.name}: somebody is at work on it" for folder in busy]
-    found = {}
-    for path in (path for folder in folders if folder not in busy for path in _files(folder)):
+    kept, left, found = [], [], {}
+    for folder in folders:
+        if problem := _unfit(folder):
+            left.append(f"run {folder.name}: {problem}")
+        else:
+            kept.append(folder)
+    for path in (path for folder in kept for path in _files(folder)):
         name = path.relative_to(store.folder).as_posix()
         if problem := fault(name):
             left.append(f"{path}: its name {problem}")
@@ -82,6 +85,14 @@ def fault(name: str) -> str:
     if "" in parts or "." in parts or not name.isprintable() or any(len(part.encode()) > 255 for part in parts):
         return "is no name for a file"
     return ""
+
+
+def _unfit(folder: Path) -> str:
+    """Why a run cannot be packed now; empty if it can."""
+    if Run(folder).claim.holder:
+        return "somebody is at work on it"
+    unread = (path for path in _files(folder) if is_id(folder.name) and not os.access(path, os.R_OK))
+    return next((f"{path} may not be read" for path in unread), "")
 
 
 def _all(store: Store) -> list[Path]:

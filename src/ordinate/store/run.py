@@ -14,11 +14,13 @@ from ordinate.core.errors import InputError, OtherVersionError
 from ordinate.core.letters import written_out
 from ordinate.store.claim import Claim, LostClaimError
 from ordinate.store.contents import check_config, check_record, check_result
-from ordinate.store.files import Journal, Record, no_link, read_json, write_atomic, write_json
+from ordinate.store.files import Journal, Record, no_link, read_json, regular, write_atomic, write_json
 from ordinate.store.sums import content_sum, file_sums
 
 SCHEMA = 1  # raised when the files below change their meaning
 AT_WORK = ("claim", "heartbeat", "checkpoint.pt")  # of a run that somebody is busy with, here and now
+
+LONGEST_ERROR = 2**20  # letters
 
 RunState = Literal["done", "running", "failed", "interrupted"]
 
@@ -57,7 +59,8 @@ class Run:
 
     @property
     def done(self) -> bool:
-        return (self.folder / "result.json").exists()
+        """A link that leads nowhere is a damaged result, and not a missing one."""
+        return os.path.lexists(self.folder / "result.json")
 
     @property
     def result(self) -> dict[str, Any]:
@@ -97,8 +100,9 @@ class Run:
     def error(self) -> str:
         """The last line of the error that ended the run, empty if there is none."""
         try:
-            text = (self.folder / "error.txt").read_text(encoding="utf-8", errors="replace")
-        except OSError:
+            with open(self.folder / "error.txt", encoding="utf-8", errors="replace", opener=regular) as file:
+                text = file.read(LONGEST_ERROR)
+        except (OSError, InputError):
             return ""
         last = re.sub(
             r"^ordinate\.[\w.]+: ", "", text.strip().rpartition("\n")[2]

@@ -1,5 +1,6 @@
 """All runs of a folder."""
 
+import math
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ from pathlib import Path
 from ordinate.core.errors import InputError, nearest
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import AT_WORK, Run
+from ordinate.store.sums import content_sum
 
 USUAL = "runs"
 DAMAGED = "damaged"  # the folder of what was set aside
@@ -26,6 +28,18 @@ class Store:
     def option(self) -> str:
         """What a command must end with to use this store; nothing if it is the usual one."""
         return "" if str(self.folder) == USUAL else f" --store {shlex.quote(str(self.folder))}"
+
+    def check_place(self) -> None:
+        """Refuse a place where no folder can be."""
+        try:
+            if self.folder.exists() and not self.folder.is_dir():
+                raise InputError(f"{self.folder} is a file, not a folder of runs")
+            os.lstat(self.folder)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            told = f"there can be no store at {self.folder} ({error.strerror})"
+            raise InputError(f"{told}: choose another with --store") from error
 
     def check_writable(self) -> None:
         """Refuse, before any work is done, a place that cannot be written."""
@@ -75,19 +89,22 @@ class Store:
         if path.exists():
             with suppress(InputError):  # damaged ones are computed again
                 kept = numbers(path)
-                if kept.keys() == set(names):
+                if kept.keys() == set(names) and "sum" in read_json(path):  # older ones had none
                     return kept
         content = compute()
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, content)
+        write_json(path, {**content, "sum": content_sum(content)})
         return content
 
 
 def numbers(path: Path) -> dict[str, float]:
     """Kept numbers by name; anything else is damage."""
     kept = read_json(path)
+    told = kept.pop("sum", None) if isinstance(kept, dict) else None
     if not isinstance(kept, dict) or not kept or not all(type(value) in (int, float) for value in kept.values()):
         raise InputError(f"{path} is damaged (it holds other things than numbers): move it away")
+    if not all(map(math.isfinite, kept.values())) or told not in (None, content_sum(kept)):
+        raise InputError(f"{path} is damaged (its sum is another): move it away")
     return kept
 
 
@@ -123,7 +140,7 @@ def by_age(folder: Path, document: str) -> list[Path]:
 def _age(path: Path) -> float:
     """When it was written; what may not be looked at is there all the same, and whoever reads it will say why."""
     try:
-        return path.stat().st_mtime
+        return path.lstat().st_mtime
     except PermissionError:
         return 0.0
 

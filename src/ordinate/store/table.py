@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import Journal, parse_json, write_atomic
+from ordinate.store.files import Journal, parse_json, regular, write_atomic
 from ordinate.store.run import Run
 from ordinate.store.store import Store
 
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 class RowCache:
-    """One row per finished run. A row holds as long as the result it was made from is the same file."""
+    """One row per finished run. A row holds as long as the files it was made from are the same."""
 
     def __init__(self, store: Store, version: int) -> None:
         """A new `version` of what rows hold makes all of them anew."""
@@ -23,8 +23,8 @@ class RowCache:
         self.known: dict[str, Row] = {}
         self.new: list[Row] = []
         self.useless = 0  # lines of another version, superseded or damaged
-        with suppress(OSError):
-            for text in self.journal.path.read_bytes().splitlines():
+        with suppress(OSError, InputError), open(self.journal.path, "rb", opener=regular) as file:
+            for text in file:
                 self._remember(text)
 
     def _remember(self, text: bytes) -> None:
@@ -42,10 +42,10 @@ class RowCache:
     def row(self, run: Run, describe: Callable[[Run], Row]) -> Row:
         """What `describe` says of a run, unless that is known."""
         try:
-            found = (run.folder / "result.json").stat()
+            found = [(run.folder / name).stat() for name in ("config.json", "result.json")]
         except OSError:
             return describe(run)  # not finished: it changes
-        stamp = [found.st_mtime_ns, found.st_size]
+        stamp = [number for file in found for number in (file.st_mtime_ns, file.st_size)]
         line = self.known.get(run.id)
         if line is None or line["stamp"] != stamp:
             line = {"run": run.id, "version": self.version, "stamp": stamp, "row": describe(run)}

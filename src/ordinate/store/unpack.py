@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import struct
@@ -21,6 +22,9 @@ from ordinate.store.pack import BLOCK, MANIFEST, SCHEMA, Packed, fault
 MOST_FILES = 200_000
 MOST_BYTES = 50 * 2**30
 LARGEST_MANIFEST = 64 * 2**20
+# Where `pack` puts files: those of runs and studies, and, before, scores that need no encoding.
+_FILE, _ID = "(?!(claim|heartbeat|driver)$)[^./][^/]*", "[0-9a-f]{12}"
+_PLACE = re.compile(f"{_ID}/{_FILE}|studies/{_ID}/([^./][^/]*/){{,2}}{_FILE}|baselines/{_ID}.json")
 # What reading a damaged zip file can end in.
 BROKEN = (BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, IndexError, OverflowError)
 
@@ -93,6 +97,8 @@ def _checked(archive: ZipFile, file: Path) -> list[Packed]:
         raise InputError(f"{file} is refused: it lacks {missing[0]!r}, which its manifest names")
     if (total := sum(packed.size for packed in files)) > MOST_BYTES:
         raise InputError(f"{file} is refused: it would unpack to {total:,} bytes, and {MOST_BYTES:,} are the most")
+    if odd := [name for name in sorted(listed) if not _PLACE.fullmatch(name)]:
+        raise InputError(f"{file} is refused: {odd[0]!r} has no place in a store")
     return files
 
 

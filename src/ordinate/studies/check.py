@@ -44,8 +44,8 @@ def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
     try:
         look_at_files(folder, (LOCK, "driver"))
         shelf.find(store, folder.name)
-    except OtherVersionError:
-        pass
+    except OtherVersionError as error:
+        yield Fault(folder, str(error), other=True)
     except (InputError, OSError) as error:
         yield Fault(folder, str(error))
         return

@@ -98,6 +98,7 @@ def prepare(
         return plan(tasks, encodings, seeds=seeds, quick=quick, rates=rates, settings={**settings, **narrower})
 
     study, runs = make(), open_store(store)
+    runs.check_place()
     executor: Executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
     again = asked.command(study, settings, within, seeds)
     if within is not None:

@@ -10,6 +10,7 @@ from ordinate.store import Store
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import SCHEMA, readable
 from ordinate.store.store import by_age, without
+from ordinate.store.sums import content_sum
 from ordinate.studies import asked
 from ordinate.studies.plan import Study, name_of
 
@@ -44,7 +45,8 @@ def keep(store: Store, study: Study, command: str) -> Kept:
         except InputError:
             pass  # damaged: what was asked for is known
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "study.json", {"schema": SCHEMA, "command": command, **study.as_dict()})
+    content = {"schema": SCHEMA, "command": command, **study.as_dict()}
+    write_json(folder / "study.json", {**content, "sum": content_sum(content)})
     return Kept(study, folder, command)
 
 
@@ -76,6 +78,9 @@ def asked_before(store: Store, command: str) -> Kept | None:
 def _read(folder: Path) -> Kept:
     content = readable(read_json(folder / "study.json"), folder / "study.json")
     try:
+        told = content.pop("sum", None)  # older ones have none
+        if told is not None and told != content_sum(content):
+            raise ValueError("its sum is another")
         command = asked.checked(content.get("command"))
         if name_of({key: value for key, value in content.items() if key not in ("schema", "command")}) != folder.name:
             raise ValueError("its content has another name")

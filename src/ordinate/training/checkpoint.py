@@ -1,6 +1,7 @@
 """The full state of an unfinished run. Data and dropout follow from the step, so no generator need be saved."""
 
 import io
+import os
 import zipfile
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -30,6 +31,7 @@ class Saved:
     above: int | None
     learnt: int | None
     journal: int  # bytes of it that belong to these steps
+    journal_sum: str | None = None  # their hash; older checkpoints have none
 
 
 def save(folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.Optimizer, state: Saved) -> None:
@@ -46,12 +48,13 @@ def load(folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.O
     Loads tensors, never code, and uses nothing before all of it has been found to be what a run of so many steps saves.
     """
     path = folder / NAME
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     try:
         content = _read(path, model)
     except Exception as error:  # a damaged file shows itself in many ways
-        raise InputError(f"{path} is no checkpoint of this program: move it away to start the run again") from error
+        told = "is no checkpoint of this program, or is damaged"
+        raise InputError(f"{path} {told}: move it away to start the run again") from error
     if content.pop("run", None) != run_id:
         raise InputError(f"{path} belongs to another configuration than run {run_id}: move it away to start again")
     try:

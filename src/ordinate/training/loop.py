@@ -242,6 +242,9 @@ class Training:
             changed, *_ = self.model.begin(plain, self.model.pair(place))
             added = (changed - plain).norm(dim=-1).mean().item()
         size = plain.norm(dim=-1).mean().item()
+        if not math.isfinite(size + added):
+            what = f"{self.config.model.encoding} changes token embeddings by {added:g}, and they are {size:g} long"
+            raise InputError(f"{what}: nothing can be learnt from that, choose other parameters")
         sizes = zip(NORMS, (size, added), strict=True)
         self._append([self._record("train", None, name, value) for name, value in sizes])
 
@@ -265,8 +268,9 @@ class Training:
         with self.run.writing():
             journal = self.run.journal.sync()
             state = checkpoint.Saved(
-                self.step, self.first_loss, self.status, self.seconds, self.above, self.learnt, journal
-            )
+                self.step, self.first_loss, self.status, self.seconds, self.above, self.learnt, journal,
+                self.run.journal.sum(journal),
+            )  # fmt: skip
             checkpoint.save(self.run.folder, self.run.id, self.model, self.optimiser, state)
 
     def _finish(self) -> None:

@@ -18,6 +18,8 @@ def restore(run: Run, model: Transformer, optimiser: torch.optim.Optimizer, step
     if saved is None:
         return None
     run.journal.check(saved.journal)
+    if saved.journal_sum not in (None, run.journal.sum(saved.journal)):
+        raise InputError(f"{run.journal.path} is damaged (not what its checkpoint goes with): move the folder away")
     lacking, last = set(NORMS), 0
     for record in run.records(saved.journal):
         lacking.discard(record["metric"])

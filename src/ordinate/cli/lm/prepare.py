@@ -51,6 +51,7 @@ def run(
     Without arguments it takes the sources of Python's standard library, which are on every machine. Stopped, the same
     command goes on; what is done is not done again. The same text gives the same tokens with any number of workers.
     """
+    from ordinate.core.errors import InputError
     from ordinate.text import prepare, request
     from ordinate.text.outlook import look_ahead
     from ordinate.text.prepare import cores
@@ -61,6 +62,8 @@ def run(
     )  # fmt: skip
     folder = out or Path("data") / asked.source.name
     ahead = look_ahead(asked, folder)
+    if workers is not None and workers < 0:
+        raise InputError(f"--workers must be at least 0, got {workers}")
     print(_announced(asked, folder, ahead, cores() if workers is None else workers), file=sys.stderr)
     if dry_run:
         return

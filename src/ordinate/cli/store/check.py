@@ -29,12 +29,13 @@ def run(
         raise InputError(f"there is no folder {store} to check: name one with --store")
     runs = open_store(store)
     found = list(faults(runs))
-    damaged = [fault for fault in found if not fault.leftover]
+    damaged = [fault for fault in found if not fault.leftover and not fault.other]
     told: dict[str, Any] = {
         "runs": len(runs.runs()),
         "studies": len(shelf.names(runs)),
         "damaged": [{"path": str(fault.path), "problem": fault.problem} for fault in damaged],
         "leftovers": [str(fault.path) for fault in found if fault.leftover],
+        "others": [{"path": str(fault.path), "problem": fault.problem} for fault in found if fault.other],
     }
     if repair:
         told |= _repaired(runs, found)
@@ -51,7 +52,7 @@ def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
     from ordinate.store.store import is_id
     from ordinate.studies.check import ways_back
 
-    damaged = [fault.path for fault in found if not fault.leftover]
+    damaged = [fault.path for fault in found if not fault.leftover and not fault.other]
     if damaged:
         aside(store)
     again = ways_back(store, damaged)
@@ -72,6 +73,9 @@ def _lines(told: dict[str, Any], option: str) -> list[str]:
     """A table of what is damaged, and in words what was done about it; `option` names the store."""
     lines = [f"{told['runs']} runs and {told['studies']} studies: {len(told['damaged'])} damaged"]
     lines += [f"  {item['problem']}" for item in told["damaged"]]
+    if told["others"]:
+        first = told["others"][0]["problem"]
+        lines.append(f"{len(told['others'])} are sound, but cannot be used by this program; the first: {first}")
     if told["leftovers"]:
         done = "removed" if "moved" in told else "removed by --repair"
         lines.append(f"{len(told['leftovers'])} files were left by processes that died: harmless, {done}")
