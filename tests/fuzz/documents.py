@@ -5,7 +5,8 @@ from random import Random
 
 from ordinate import encodings, tasks
 
-from .hostile import NUMBERS, WORDS, damaged, lay_out, value
+from .damage import damaged
+from .hostile import NUMBERS, WORDS, lay_out, value
 from .lines import KEYS, USUAL
 
 TOML = (

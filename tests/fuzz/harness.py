@@ -16,14 +16,18 @@ from ordinate.cli import main
 
 from .documents import results, settings
 from .lines import line
+from .models import model
 from .stores import archive, saved, store
 
 Maker = Callable[[Random, Path], list[str]]
 KINDS: dict[str, Maker] = {
     "line": line, "settings": settings, "results": results, "store": store, "checkpoint": saved, "archive": archive,
+    "model": model,
 }  # fmt: skip
 # How often each comes up.
-TURNS = ("line", "settings", "line", "checkpoint", "line", "results", "store", "line", "store", "archive")
+TURNS = (
+    "line", "settings", "line", "checkpoint", "line", "results", "store", "model", "line", "store", "archive", "line",
+)  # fmt: skip
 
 SECONDS = 40  # of one core; a case that only waits is ended after three times as many of the clock
 MEMORY = 2 * 2**30  # bytes beyond what a process holds that has loaded everything
@@ -59,8 +63,9 @@ class Outcome:
             return self.err.strip().rpartition("\n")[2][:200]
         if self.code not in (0, 1, 2):
             return f"exit code {self.code}"
-        if self.code == 2 and (self.err.count("\n") > ERRORS or len(self.err) > LETTERS):
-            return f"{self.err.count(chr(10))} lines and {len(self.err)} letters on standard error"
+        complaint = self.err[max(0, self.err.find("ordinate: ")) :]  # what comes before it tells how far things were
+        if self.code == 2 and (complaint.count("\n") > ERRORS or len(complaint) > LETTERS):
+            return f"{complaint.count(chr(10))} lines and {len(complaint)} letters on standard error"
         if self.code and not self.err and not self.out:
             return f"exit code {self.code} without a word"
         return self._json()

@@ -41,22 +41,3 @@ def lay_out(folder: Path) -> None:
     (folder / "empty").mkdir()
     (folder / "loop").symlink_to("loop")
     os.mkfifo(folder / "pipe")
-
-
-def damaged(draw: Random, data: bytes) -> bytes:
-    """Bytes with some of them lost, changed, doubled or put in between."""
-    if not data:
-        return draw.randbytes(draw.randrange(100))
-    at = draw.randrange(len(data))
-    match draw.randrange(6):
-        case 0:
-            return data[:at]
-        case 1:
-            return data[at:]
-        case 2:
-            return data[:at] + draw.randbytes(draw.choice((1, 4, 100))) + data[at:]
-        case 3:
-            return data[:at] + bytes([data[at] ^ 1 << draw.randrange(8)]) + data[at + 1 :]
-        case 4:
-            return data + data[:at]
-    return b""

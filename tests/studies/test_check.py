@@ -6,13 +6,15 @@ import shutil
 import time
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 import torch
-from tests.fuzz.stores import PAIRS, SETTINGS, TASK, _damage, whole
+from tests.fuzz.damage import damage
+from tests.fuzz.stores import PAIRS, SETTINGS, TASK, whole
 
 from ordinate import InputError
 from ordinate.core.errors import OtherVersionError
@@ -30,6 +32,7 @@ from ordinate.studies.gather import gather
 from ordinate.studies.plan import name_of
 from ordinate.studies.state import State
 from ordinate.training import checkpoint, resolve, train
+from ordinate.training.baselines import possible
 
 UNFINISHED = resolve(SETTINGS | dict(task=TASK, encoding="t5"))
 
@@ -63,7 +66,7 @@ def test_what_is_called_sound_can_be_used(store: Store, seed: int) -> None:
     draw = Random(f"sound {seed}")
     needed = runs_of(store, shelf.find(store)) | {UNFINISHED.id, shelf.find(store).folder.name}
     files = sorted(path for path in store.folder.rglob("*") if path.is_file() and path.parent.name in needed)
-    _damage(draw, draw.choice(files))
+    damage(draw, draw.choice(files))
     if not problems(store):
         use(store)
 
@@ -101,16 +104,16 @@ def no_norms(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "words"),
+    ("do", "words"),
     [
         (shortened, "shorter than its checkpoint says"), (lambda run: run.journal.path.unlink(), "shorter than"),
         (of_another, "belongs to another configuration"), (any_zip, "is no checkpoint"), (one_bit, "is no checkpoint"),
         (no_norms, "not what its checkpoint goes with"),
     ],
 )  # fmt: skip
-def test_an_interrupted_run_that_cannot_go_on_is_told(store: Store, damage: Callable[[Run], None], words: str) -> None:
+def test_an_interrupted_run_that_cannot_go_on_is_told(store: Store, do: Callable[[Run], None], words: str) -> None:
     run = store.run(UNFINISHED.id)
-    damage(run)
+    do(run)
     (problem,) = problems(store)
     assert words in problem and run.id in problem
     with pytest.raises(InputError, match=words):
@@ -312,14 +315,17 @@ def test_a_list_knows_of_a_configuration_that_was_damaged_since(store: Store) ->
 def test_changed_baselines_are_told_and_computed_again(store: Store) -> None:
     path = next((store.folder / "baselines").iterdir())
     whole = json.loads(path.read_text())
-    names = set(whole) - {"sum"}
-    numbers = {name: whole[name] for name in names}
+    numbers = {name: value for name, value in whole.items() if name != "sum"}
+    ours = partial(possible, UNFINISHED.make_task())
     for text in (json.dumps(whole | {"floor": 0.99}), json.dumps(numbers).replace("0.", "9e400", 1)):
         path.write_text(text)
         assert len(problems(store)) == 1 and "its sum is another" in problems(store)[0]
-        assert store.remember("baselines", path.stem, names, lambda: numbers) == numbers and not problems(store)
+        assert store.remember("baselines", path.stem, ours, lambda: numbers) == numbers and not problems(store)
     path.write_text(json.dumps(numbers | {"floor": 0.99}))  # as older programs wrote them, without a sum: not trusted
-    assert store.remember("baselines", path.stem, names, lambda: numbers) == numbers
+    assert store.remember("baselines", path.stem, ours, lambda: numbers) == numbers
+    for other in ({"chance": -1.0}, {"majority": 2.0}, {"floor": 0.99}):  # by somebody who knows of sums
+        path.write_text(json.dumps(numbers | other | {"sum": content_sum(numbers | other)}))
+        assert store.remember("baselines", path.stem, ours, lambda: numbers) == numbers
 
 
 def test_a_report_follows_no_link_of_a_store(store: Store, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import replacing
+from ordinate.store.files import regular, replacing
 from ordinate.training.checkpoint import check_tensor, read_tensors
 
 SCHEMA = 1
@@ -69,7 +69,7 @@ def load(path: Path, owner: str, model: nn.Module, optimiser: torch.optim.Optimi
 
 def fingerprint(path: Path) -> str:
     """The hash of a file, so that a branch can say which checkpoint it left from."""
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

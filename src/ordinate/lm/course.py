@@ -8,6 +8,7 @@ A branch starts from the trunk's checkpoint at its own point and learns from the
 order, so it ends bitwise where one run with that budget alone would.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from ordinate.lm.config import TrunkConfig
 from ordinate.lm.folders import LATEST, RUN, Home, branch_home, trunk_home
 from ordinate.lm.points import nearest_start, point, reached
 from ordinate.lm.ranks import Ranks
+from ordinate.lm.result import result_of
 from ordinate.lm.schedule import Branch
 from ordinate.lm.stretch import Stretch
 from ordinate.lm.trainer import Options, Trainer, Watch
@@ -47,9 +49,9 @@ class Course:
 
     def _branch(self, branch: Branch, watch: Watch, asked: Callable[[], bool]) -> Path:
         home = branch_home(self.root, self.config, branch)
-        if (home.folder / "result.json").exists():
+        if result_of(home.folder):
             return home.folder
-        if not (home.folder / LATEST).exists():
+        if not os.path.lexists(home.folder / LATEST):
             self._trunk(branch.begin, watch, asked)
         trunk = trunk_home(self.root, self.config)
         parent = point(trunk.folder, branch.begin)
@@ -67,7 +69,7 @@ class Course:
     def _trunk(self, target: int, watch: Watch, asked: Callable[[], bool]) -> None:
         """Make sure that the trunk has a checkpoint at this step."""
         home = trunk_home(self.root, self.config)
-        if point(home.folder, target).exists():
+        if os.path.lexists(point(home.folder, target)):
             return
         if home.new and self.ranks.first:
             open_corpus(self.corpus.folder, verify=True)  # once: a damaged token is a token too
@@ -96,5 +98,6 @@ class Course:
             if home.new:
                 born = {} if parent is None else {"parent": f"{parent.parent.name}/{parent.name}"}
                 born |= {} if parent is None else {"parent_sha256": checkpoint.fingerprint(parent)}
-                write_json(home.folder / RUN, {"identity": home.identity, **born, "made": environment.describe()})
+                with run.writing():
+                    write_json(home.folder / RUN, {"identity": home.identity, **born, "made": environment.describe()})
             yield run

@@ -1,5 +1,6 @@
 """Where a model's checkpoints live: folders named for people, and never used for anything else than what they hold."""
 
+import os
 import re
 from dataclasses import dataclass
 from itertools import count
@@ -28,7 +29,7 @@ class Home:
 
     @property
     def new(self) -> bool:
-        return not (self.folder / RUN).exists()
+        return not os.path.lexists(self.folder / RUN)
 
 
 def trunk_home(root: Path, config: TrunkConfig) -> Home:
@@ -52,7 +53,7 @@ def _find(root: Path, name: str, identity: dict[str, Any]) -> Home:
     difference: tuple[str, ...] = ()
     for version in count(1):
         folder = root / (name if version == 1 else f"{name}_v{version}")
-        if not (folder / RUN).exists():
+        if not os.path.lexists(folder / RUN):
             return Home(folder, identity, difference)
         kept = read_identity(folder)
         if kept == _as_read(identity):

@@ -1,5 +1,6 @@
 """What is still to be trained for some budgets, told before anything starts."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Literal
 from ordinate.lm.config import TrunkConfig
 from ordinate.lm.folders import LATEST, branch_home, trunk_home
 from ordinate.lm.points import nearest_start, points, reached, step_of
+from ordinate.lm.result import result_of
 from ordinate.lm.schedule import Branch
 
 
@@ -34,9 +36,9 @@ def legs(root: Path, config: TrunkConfig, branches: Sequence[Branch]) -> list[Le
     for branch in branches:
         home = branch_home(root, config, branch)
         begin = branch.begin
-        if (home.folder / "result.json").exists():
+        if result_of(home.folder):
             begin = branch.end
-        elif (home.folder / LATEST).exists():
+        elif os.path.lexists(home.folder / LATEST):
             begin = step_of(home.folder / LATEST)
         elif branch.begin not in kept:
             start = nearest_start(trunk.folder, branch.begin)

@@ -33,7 +33,7 @@ class Stretch:
 
     def resume(self, path: Path) -> bool:
         """Go on from a checkpoint of this folder; tells whether there is one."""
-        if not path.exists():
+        if not os.path.lexists(path):
             return False
         self._load(path, self.owner)
         return True
@@ -47,7 +47,8 @@ class Stretch:
         """Train up to the end; save now and then, and when asked to stop."""
         trainer, options = self.trainer, self.trainer.options
         if self.first and not self.replay:
-            self.run.journal.cut(self.written)
+            with self.run.writing():
+                self.run.journal.cut(self.written)
         saved = timed = time.monotonic()
         since = trainer.step
         with opened(options.trackers if self.first and not self.replay else (), self.home, self.group) as trackers:
@@ -94,18 +95,19 @@ class Stretch:
                 if not self.replay:
                     self.run.journal.sync()
                 checkpoint.save(self.latest, self.owner, {**state, "journal": self.written})
-            if self.trainer.options.keep > 1 and not self.replay:
-                _link(self.latest, self.home.folder / f"step_{self.trainer.step:09d}.pt")
-                for old in sorted(self.home.folder.glob("step_*.pt"))[: -self.trainer.options.keep]:
-                    old.unlink()
+                if self.trainer.options.keep > 1 and not self.replay:
+                    _link(self.latest, self.home.folder / f"step_{self.trainer.step:09d}.pt")
+                    for old in sorted(self.home.folder.glob("step_*.pt"))[: -self.trainer.options.keep]:
+                        old.unlink()
         self.trainer.ranks.wait()
 
     def keep_point(self) -> None:
         """The checkpoint of this step stays for good: branches leave from it."""
         if self.first:
-            _link(self.latest, point(self.home.folder, self.trainer.step))
-            if self.replay:
-                self.latest.unlink()
+            with self.run.writing():
+                _link(self.latest, point(self.home.folder, self.trainer.step))
+                if self.replay:
+                    self.latest.unlink()
         self.trainer.ranks.wait()
 
     def finish(self) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from ordinate.core.letters import plain
-from ordinate.store.sums import SUMMED, content_sum
+from ordinate.store.sums import SUMMED, check_sum
 
 Number = int | float
 LARGEST = 1e100  # of a number: nobody measures such a one, and its square is infinite
@@ -30,7 +30,7 @@ _RECORD: dict[str, Any] = dict(step=int, split=str, metric=str, value=Number | N
 
 def check_config(config: Any) -> None:
     """Fails with what is missing, or of another kind than it was written; as do the others here."""
-    _fits("configuration", config, _CONFIG)
+    fits("configuration", config, _CONFIG)
     encoding = config["model"].get("encoding")
     if not all(_is(name, str) for name in (encoding if isinstance(encoding, list) else [encoding])):
         raise ValueError(f"encoding in configuration is {_short(encoding)}")
@@ -38,7 +38,7 @@ def check_config(config: Any) -> None:
 
 def check_result(result: Any) -> None:
     """With at least what was scored in distribution."""
-    _fits("result", result, _RESULT)
+    fits("result", result, _RESULT)
     if (result["bar"] is None) != (result["metric"] == "loss"):
         raise ValueError(f"bar is {result['bar']} for the metric {_short(result['metric'])}")
     if min(result[name] for name in ("steps", "parameters", "encoding_parameters")) < 0:
@@ -54,21 +54,20 @@ def check_result(result: Any) -> None:
         raise ValueError(f"evaluation has {most} rows of {split} at {length}")
     for record in result["records"]:
         check_record(record)
-    _fits("norms", result["norms"], dict(embedding_norm=Number, encoding_norm=Number))
-    _fits("timing", result["timing"], dict(seconds=Number))
+    fits("norms", result["norms"], dict(embedding_norm=Number, encoding_norm=Number))
+    fits("timing", result["timing"], dict(seconds=Number))
     if "files" in result:  # older results have no hashes
-        _fits("result", result, dict(files=dict, sum=str))
-        _fits("files", result["files"], dict.fromkeys(result["files"], str))
+        fits("result", result, dict(files=dict, sum=str))
+        fits("files", result["files"], dict.fromkeys(result["files"], str))
         if unknown := result["files"].keys() - set(SUMMED):
             raise ValueError(f"files tells of {_short(min(unknown))}")
-        if result["sum"] != content_sum({name: value for name, value in result.items() if name != "sum"}):
-            raise ValueError("its sum is another")
+        check_sum(result)
 
 
 def _check_row(row: Any, shares: tuple[str, ...]) -> None:
     """The scores at one length."""
-    _fits("evaluation", row, _ROW)
-    _fits("groups", row["groups"], dict.fromkeys(row["groups"], Number | None))
+    fits("evaluation", row, _ROW)
+    fits("groups", row["groups"], dict.fromkeys(row["groups"], Number | None))
     limits = dict(sequences=(1, MOST_SEQUENCES), length=(1, LARGEST)) | dict.fromkeys(shares, (0, ALL))
     for name, (least, most) in limits.items():
         if row[name] is not None and not least <= row[name] <= most:
@@ -77,10 +76,11 @@ def _check_row(row: Any, shares: tuple[str, ...]) -> None:
 
 def check_record(record: Any) -> None:
     """One line of a journal."""
-    _fits("record", record, _RECORD)
+    fits("record", record, _RECORD)
 
 
-def _fits(where: str, found: Any, kinds: dict[str, Any]) -> None:
+def fits(where: str, found: Any, kinds: dict[str, Any]) -> None:
+    """Fails unless all of these are there, each of its kind: a type, or one of some words."""
     if not isinstance(found, dict):
         raise ValueError(f"{where} is {_short(found)}")
     for name, kind in kinds.items():

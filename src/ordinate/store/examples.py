@@ -4,7 +4,7 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,7 @@ class Examples(Store):
         raise InputError("the comparisons that come with the program are for reading: choose another store")
 
     def remember(
-        self, kind: str, key: str, names: Collection[str], compute: Callable[[], dict[str, float]]
+        self, kind: str, key: str, possible: Callable[[dict[str, float]], bool], compute: Callable[[], dict[str, float]]
     ) -> dict[str, float]:
         return compute()
 

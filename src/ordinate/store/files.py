@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from io import BytesIO
+from io import BufferedIOBase, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
@@ -51,14 +51,19 @@ def write_json(path: Path, content: Any, indent: int | None = 1) -> None:
 def read_json(path: Path) -> Any:
     """The content of a document; one that cannot be read is named."""
     try:
-        with open(path, "rb", opener=regular) as file:
-            return parse_json(file.read())
+        return parse_json(read_bytes(path))
     except InputError:  # no file
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{path} is damaged (not JSON): move it away") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """All of a file; a pipe is not waited for."""
+    with open(path, "rb", opener=regular) as file:
+        return file.read()
 
 
 def parse_json(text: bytes) -> Any:
@@ -151,7 +156,7 @@ class Journal:
                 if line.endswith(b"\n"):
                     yield self._record(number, line)
 
-    def _opened(self) -> BinaryIO:
+    def _opened(self) -> BufferedIOBase:
         """To read; one that is not there is as good as empty."""
         try:
             return open(self.path, "rb", opener=regular)

@@ -82,14 +82,14 @@ class Store:
         return [Run(folder) for folder in without(self.folder, "config.json", AT_WORK)]
 
     def remember(
-        self, kind: str, key: str, names: Collection[str], compute: Callable[[], dict[str, float]]
+        self, kind: str, key: str, possible: Callable[[dict[str, float]], bool], compute: Callable[[], dict[str, float]]
     ) -> dict[str, float]:
-        """Numbers of these names that are computed once and kept, under a hash of all they depend on."""
+        """Numbers that are computed once and kept, under a hash of all they depend on; others than possible are not."""
         path = self.folder / kind / f"{key}.json"
         if path.exists():
             with suppress(InputError):  # damaged ones are computed again
                 kept = numbers(path)
-                if kept.keys() == set(names) and "sum" in read_json(path):  # older ones had none
+                if possible(kept) and "sum" in read_json(path):  # older ones had none
                     return kept
         content = compute()
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,13 @@ def content_sum(content: dict[str, Any]) -> str:
     return sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
+def check_sum(content: dict[str, Any]) -> None:
+    """Fails if a document is another than was written; older ones have no sum."""
+    rest = {name: value for name, value in content.items() if name != "sum"}
+    if content.get("sum") not in (None, content_sum(rest)):
+        raise ValueError("its sum is another")
+
+
 def file_sums(folder: Path) -> dict[str, str]:
     """Of those files that a run has."""
     return {name: _file_sum(folder / name) for name in SUMMED if (folder / name).exists()}

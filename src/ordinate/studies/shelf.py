@@ -10,7 +10,7 @@ from ordinate.store import Store
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import SCHEMA, readable
 from ordinate.store.store import by_age, without
-from ordinate.store.sums import content_sum
+from ordinate.store.sums import check_sum, content_sum
 from ordinate.studies import asked
 from ordinate.studies.plan import Study, name_of
 
@@ -78,9 +78,8 @@ def asked_before(store: Store, command: str) -> Kept | None:
 def _read(folder: Path) -> Kept:
     content = readable(read_json(folder / "study.json"), folder / "study.json")
     try:
-        told = content.pop("sum", None)  # older ones have none
-        if told is not None and told != content_sum(content):
-            raise ValueError("its sum is another")
+        check_sum(content)
+        content.pop("sum", None)
         command = asked.checked(content.get("command"))
         if name_of({key: value for key, value in content.items() if key not in ("schema", "command")}) != folder.name:
             raise ValueError("its content has another name")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ordinate.core.errors import InputError
 from ordinate.core.seeds import seed_of
+from ordinate.store.files import read_bytes
 from ordinate.text import tokenizer
 from ordinate.text.manifest import SPLITS, TOKENIZER, Manifest, Split, read_manifest, shard_name
 from ordinate.text.order import permuted
@@ -142,7 +143,7 @@ def open_corpus(folder: str | Path, *, verify: bool = False) -> Corpus:
 def _check_tokenizer(folder: Path, manifest: Manifest) -> None:
     path = folder / TOKENIZER
     try:
-        found = sha256(path.read_bytes()).hexdigest()
+        found = sha256(read_bytes(path)).hexdigest()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): remove the folder and prepare it again") from error
     if found != manifest.tokenizer:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import read_json, write_json
+from ordinate.store.files import read_bytes, read_json, write_json
 from ordinate.text.shard import Header, from_plain
 from ordinate.text.sources.source import File
 
@@ -85,7 +85,7 @@ def read_manifest(folder: Path) -> tuple[Manifest, str]:
     """The manifest of a prepared folder, and its fingerprint."""
     path = folder / MANIFEST
     if path.is_file():
-        return _parsed(path, _manifest), sha256(path.read_bytes()).hexdigest()
+        return _parsed(path, _manifest), sha256(read_bytes(path)).hexdigest()
     if (folder / RECIPE).exists():
         raise InputError(f"the corpus in {folder} is not finished: the command that began it goes on")
     raise InputError(f"{folder} holds no prepared corpus: make one with  ordinate lm prepare")

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import write_atomic
+from ordinate.store.files import no_link, read_bytes, write_atomic
 from ordinate.text.corpus import Corpus, open_corpus
 from ordinate.text.manifest import (
     MANIFEST,
@@ -120,7 +120,7 @@ class _Preparation:
 
     def _tokenizer(self) -> None:
         if self.request.tokenizer is not None:
-            write_atomic(self.folder / TOKENIZER, self.request.tokenizer.read_bytes())
+            write_atomic(self.folder / TOKENIZER, read_bytes(self.request.tokenizer))
             return
         most, below = self.recipe.tokenizer_bytes, self.survey.valid_below
         task = LearnTokenizer(self.kept, self.pieces, self.recipe.vocabulary, below, most)
@@ -148,7 +148,7 @@ class _Preparation:
         carry_out(tasks, processes=processes, threads=threads, watch=advance)
 
     def _manifest(self) -> Manifest:
-        digest = sha256((self.folder / TOKENIZER).read_bytes()).hexdigest()
+        digest = sha256(read_bytes(self.folder / TOKENIZER)).hexdigest()
         shards = {
             split: [self._header(shard_name(split, n), digest) for n in range(len(self.pieces))] for split in SPLITS
         }
@@ -166,7 +166,7 @@ def _alone(folder: Path) -> Iterator[None]:
     """Nobody else works in the folder meanwhile; who dies, lets go."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".lock", "a")  # noqa: SIM115 - open as long as the work goes on
+        lock = open(folder / ".lock", "a", opener=no_link)  # noqa: SIM115 - open as long as the work goes on
     except OSError as error:
         raise InputError(f"{folder} cannot be written ({error.strerror}): choose another folder with --out") from error
     with lock:

@@ -5,6 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ordinate.core.errors import InputError
+from ordinate.store.files import read_bytes
 from ordinate.text import tokenizer
 from ordinate.text.manifest import TOKENIZER, Recipe, Survey, read_recipe
 from ordinate.text.sources import Source, find_source
@@ -49,7 +50,7 @@ def request(
         revision=found.revision,
         max_shards=max_shards or 0,
         vocabulary=vocabulary,
-        tokenizer="" if path is None else sha256(path.read_bytes()).hexdigest(),
+        tokenizer="" if path is None else sha256(read_bytes(path)).hexdigest(),
         tokenizer_bytes=tokenizer_bytes,
         valid=float(valid),
         seed=seed,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import replacing
+from ordinate.store.files import regular, replacing
 from ordinate.text.order import permuted
 
 C = TypeVar("C")
@@ -145,7 +145,7 @@ class Shard:
     def verify(self) -> None:
         """Read all of it, and refuse it if a byte has changed since it was written."""
         digest = sha256()
-        with open(self.path, "rb") as file:
+        with open(self.path, "rb", opener=regular) as file:
             file.seek(HEADER)
             while block := file.read(BLOCK):
                 digest.update(block)
@@ -158,7 +158,7 @@ class Shard:
 def open_shard(path: Path) -> Shard:
     """Read the header and hold it against the size of the file."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             text = file.read(HEADER)
         size = path.stat().st_size
     except OSError as error:

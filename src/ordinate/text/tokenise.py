@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ordinate.core.seeds import seed_of
-from ordinate.store.files import write_atomic
+from ordinate.store.files import read_bytes, write_atomic
 from ordinate.text.manifest import SPLITS, TOKENIZER, shard_name
 from ordinate.text.pool import Advance
 from ordinate.text.shard import ShardWriter
@@ -75,7 +75,7 @@ class TokenisePiece:
 
     def __call__(self, advance: Advance) -> None:
         path = self.kept.folder / TOKENIZER
-        tokenizer, digest = load(path), sha256(path.read_bytes()).hexdigest()
+        tokenizer, digest = load(path), sha256(read_bytes(path)).hexdigest()
         shards = {
             split: ShardWriter(self.kept.folder / shard_name(split, self.number), self.vocabulary, digest)
             for split in SPLITS

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.core.errors import InputError
+from ordinate.store.files import read_bytes
 from ordinate.text.installed import package
 
 END = "<|endoftext|>"  # every document begins with it
@@ -37,7 +38,7 @@ def load(path: Path) -> Any:
     """A tokenizer that reads all text as text: the words `<|endoftext|>` in a document end nothing."""
     tokenizers = package("tokenizers")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode()
     except (OSError, UnicodeError) as error:
         raise InputError(f"the tokenizer {path} cannot be read: {getattr(error, 'strerror', error)}") from error
     try:

@@ -4,8 +4,9 @@ Three readers are fitted to one sample of a task and scored on another. All give
 loss has baselines that are losses (and no words or gate, for which alone a floor would matter).
 """
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -32,6 +33,15 @@ class Baselines:
     position_only: float
     bag_of_tokens: float
     floor: float
+
+
+def possible(task: Task, numbers: dict[str, float]) -> bool:
+    """Whether these can be the baselines of a task: all of them, each a score, and the floor that follows."""
+    if numbers.keys() != {field.name for field in fields(Baselines)}:
+        return False
+    most = math.inf if task.metric == "loss" else 1.0
+    scores = {name: value for name, value in numbers.items() if name != "floor"}
+    return all(0 <= value <= most for value in scores.values()) and floor(task, **scores) == numbers["floor"]
 
 
 def baselines(task: Task, length: int, split: str = "id", *, beyond: int = 0, seed: int = 0) -> Baselines:

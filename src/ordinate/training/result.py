@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from ordinate.core.task import Task
 from ordinate.model import Transformer, record
 from ordinate.store import Run, Store
 from ordinate.store.files import Record
-from ordinate.training.baselines import Baselines, baselines
+from ordinate.training.baselines import baselines, possible
 from ordinate.training.config import RunConfig
 from ordinate.training.data import EvaluationSet
 from ordinate.training.evaluate import drawn_positions, past_training, reach
@@ -59,8 +60,12 @@ def _row(
     beyond = past_training(config, task, chosen)
     named = json.dumps([2, config.task, chosen.length, kind, beyond, _content(task, chosen.length, kind)])
     key = hashlib.sha256(named.encode()).hexdigest()[:12]
-    names = [field.name for field in fields(Baselines)]
-    known = store.remember("baselines", key, names, lambda: asdict(baselines(task, chosen.length, kind, beyond=beyond)))
+    known = store.remember(
+        "baselines",
+        key,
+        partial(possible, task),
+        lambda: asdict(baselines(task, chosen.length, kind, beyond=beyond)),
+    )
     everywhere = ("loss", "accuracy", "exact", "loss_error")
     found = {name: values.get((chosen.split, chosen.length, name)) for name in everywhere}
     more = {

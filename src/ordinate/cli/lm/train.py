@@ -53,12 +53,12 @@ def run(
     """Train a language model to one or more budgets; go on where it was stopped."""
     from ordinate.lm.course import Course
     from ordinate.lm.ranks import joined
+    from ordinate.lm.result import result_of
     from ordinate.lm.sinks import known
     from ordinate.lm.stopping import stop_asked
     from ordinate.lm.stretch import Stopped
     from ordinate.lm.trainer import Diverged, Options, check_fit
     from ordinate.model import pick_device
-    from ordinate.store.files import read_json
     from ordinate.training import environment
 
     if shard not in ("none", "fsdp2"):
@@ -97,7 +97,7 @@ def run(
             print(f"ordinate: {diverged}; what was saved before is kept", file=sys.stderr)
             raise typer.Exit(1) from None
     if ranks.first:
-        _tell([{"folder": str(folder), **read_json(folder / "result.json")} for folder in folders], as_json)
+        _tell([{"folder": str(folder), **(result_of(folder) or {})} for folder in folders], as_json)
 
 
 def _tell(results: list[dict[str, Any]], as_json: bool) -> None:
