@@ -166,11 +166,13 @@ def short(name: str, most: int = 40) -> str:
 def file_names(names: Iterable[str]) -> dict[str, str]:
     """A name that any file system takes, for each name: letters, digits, dots and dashes, no two alike."""
     found: dict[str, str] = {}
+    taken: dict[str, int] = {}  # with how many came to it
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.").lower()[:80] or "unnamed"
-        number, tried = 1, plain
-        while tried in found.values():
-            number += 1
-            tried = f"{plain}-{number}"
+        tried = plain
+        while tried in taken:
+            taken[plain] += 1
+            tried = f"{plain}-{taken[plain]}"
+        taken[tried] = 1
         found[name] = tried
     return found

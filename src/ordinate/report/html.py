@@ -35,7 +35,7 @@ def page(comparison: Comparison) -> str:
     looks = styles(comparison.analysis.encodings)
     drawn = figures(comparison)
     told = comparison.analysis.tasks[:MOST_TASKS]
-    made = tables(comparison, [task for task in told if len(task.ranges) <= MOST_RANGES])
+    made = tuple(tables(comparison, [task for task in told if len(task.ranges) <= MOST_RANGES]))
     anchors = file_names(task.task for task in told)
     behind = {
         "settings": SETTINGS,
@@ -185,10 +185,11 @@ def _figure(index: int, figure: Figure) -> dict[str, Any]:
 
 def _table(table: Table, looks: dict[str, Style]) -> dict[str, Any]:
     """Cells as text, with the value to sort by."""
-    numbers = [is_number(index, table) for index in range(len(table.columns))]
+    first = first_rows(table, MOST_ROWS)
+    numbers = [is_number(index, first) for index in range(len(table.columns))]
     named = [column.name in ("encoding", "better", "worse") for column in table.columns]
     rows = []
-    for index, row in enumerate(table.rows[:MOST_ROWS]):
+    for index, row in enumerate(first.rows):
         cells = []
         for at, (value, column) in enumerate(zip(row, table.columns, strict=True)):
             colour = looks[value].colour if named[at] and isinstance(value, str) and value in looks else ""

@@ -5,9 +5,9 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any, overload
 
 Value = str | int | float | bool | None
 
@@ -24,6 +24,27 @@ class Column:
     form: str = ""
 
 
+Row = tuple[Value, ...]
+
+
+class Rows(Sequence[Row]):
+    """Rows that are made when somebody looks at them: there may be a million."""
+
+    def __init__(self, sources: Sequence[Any], make: Callable[[Any], Row]) -> None:
+        self.sources, self.make = sources, make
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Rows": ...
+    def __getitem__(self, index: int | slice) -> "Row | Rows":
+        chosen = self.sources[index]
+        return Rows(chosen, self.make) if isinstance(index, slice) else self.make(chosen)
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows under columns. Values keep their full precision: rounding is for those who show them."""
@@ -31,7 +52,7 @@ class Table:
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Value, ...], ...]
+    rows: Sequence[Row]
     bold: frozenset[tuple[int, int]] = frozenset()  # row and column of values that the statistics single out
     note: str = ""
 
@@ -87,7 +108,7 @@ def comma_separated(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([csv_field(column.name) for column in table.columns])
-    writer.writerows([[csv_field(value) for value in row] for row in table.rows])
+    writer.writerows([csv_field(value) for value in row] for row in table.rows)
     return out.getvalue()
 
 
@@ -141,6 +162,16 @@ class Line(dict[str, Any]):
     """An object that stands on one line of a JSON document: there may be a million of them."""
 
 
+@dataclass(frozen=True)
+class Entries:
+    """An object of a JSON document whose entries come one by one, because all of them would be too much to hold."""
+
+    made: Iterable[tuple[str, Any]]
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        return self.made
+
+
 def plain(table: Table) -> dict[str, Any]:
     """A table as data for JSON, one object per row."""
     names = [column.name for column in table.columns]
@@ -160,11 +191,21 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, list | tuple | Iterator):
         return [jsonable(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: jsonable(getattr(value, f.name)) for f in fields(value)}
+        return jsonable(unfolded(value))
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-_ENCODER = json.JSONEncoder(allow_nan=False, default=jsonable)
+def unfolded(data: Any) -> dict[str, Any]:
+    """The fields of a data class, as they are; `fields` would go through them anew for each of a million."""
+    return {name: getattr(data, name) for name in data.__dataclass_fields__}
+
+
+def _known(value: Any) -> Any:
+    """What the encoder does not know, as something that it does."""
+    return unfolded(value) if is_dataclass(value) else str(value)
+
+
+_ENCODER = json.JSONEncoder(allow_nan=False, default=_known)
 
 
 def as_json(content: Any) -> str:
@@ -173,26 +214,36 @@ def as_json(content: Any) -> str:
 
 
 def json_pieces(content: Any, depth: int = 0) -> Iterator[str]:
-    """One document in pieces, so that one of a gigabyte need not be held: dictionaries and lists down to a depth have
+    """One document in pieces, so that one of a gigabyte need not be held: objects and lists down to a depth have
     one entry a line, and what is deeper is one piece. Data classes and iterators are taken as they come."""
-    if depth < _LINES and isinstance(content, dict) and not isinstance(content, Line):
+    if depth >= _LINES or isinstance(content, Line):
+        yield _piece(content)
+    elif isinstance(content, dict | Entries):
         entries = ((f"{json.dumps(str(key))}: ", value) for key, value in content.items())
         yield from _entries("{", entries, "}", depth)
-    elif depth < _LINES and is_dataclass(content) and not isinstance(content, type):
-        yield from json_pieces({f.name: getattr(content, f.name) for f in fields(content)}, depth)
-    elif depth < _LINES and isinstance(content, list | tuple | Iterator):
+    elif is_dataclass(content) and not isinstance(content, type):
+        yield from json_pieces(unfolded(content), depth)
+    elif isinstance(content, list | tuple | Iterator):
         yield from _entries("[", (("", value) for value in content), "]", depth)
     else:
-        try:
-            yield _ENCODER.encode(content)
-        except ValueError:  # a number that JSON has no word for
-            yield _ENCODER.encode(jsonable(content))
+        yield _piece(content)
+
+
+def _piece(content: Any) -> str:
+    try:
+        return _ENCODER.encode(content)
+    except ValueError:  # a number that JSON has no word for
+        return _ENCODER.encode(jsonable(content))
 
 
 def _entries(first: str, entries: Iterator[tuple[str, Any]], last: str, depth: int) -> Iterator[str]:
     empty, margin = True, "\n" + " " * (depth + 1)
     for key, value in entries:
-        yield (first if empty else ",") + margin + key
-        yield from json_pieces(value, depth + 1)
+        start = f"{first if empty else ','}{margin}{key}"
+        if isinstance(value, Line):  # most are: one string each
+            yield start + _piece(value)
+        else:
+            yield start
+            yield from json_pieces(value, depth + 1)
         empty = False
     yield first + last if empty else "\n" + " " * depth + last

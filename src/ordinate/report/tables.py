@@ -1,11 +1,12 @@
 """All tables of a comparison."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ordinate.report.chart import file_names
-from ordinate.report.table import Column, Table, Value, jsonable
+from ordinate.report.table import Column, Rows, Table, Value, jsonable
 from ordinate.report.words import cell_words, learnt_words, mean_and_interval, outcome_words, reach_words, steps_words
 from ordinate.statistics.analysis import Basis, Cell, Contrast, TaskAnalysis
 from ordinate.statistics.observation import range_name
@@ -16,13 +17,17 @@ SCORE, P = ".3f", ".3g"
 ENCODING, TASK, RANGE = Column("encoding", "encoding"), Column("task", "task"), Column("range", "range")
 
 
-def tables(comparison: Comparison, tasks: Sequence[TaskAnalysis] | None = None) -> tuple[Table, ...]:
+def tables(comparison: Comparison, tasks: Sequence[TaskAnalysis] | None = None) -> Iterator[Table]:
     """One summary per task, of all tasks unless some are named; then results, pairs, matrix, ranks and sweep of all."""
-    summaries = [summary(comparison, task) for task in (comparison.analysis.tasks if tasks is None else tasks)]
-    rest = (make(comparison) for make in (results, pairs, matrix, ranks, sweep, settings, runs))
-    found = [*summaries, *(table for table in rest if table.rows)]
-    names = file_names(table.name for table in found)
-    return tuple(Table(names[t.name], t.title, t.columns, t.rows, t.bold, t.note) for t in found)
+    told, others = comparison.analysis.tasks if tasks is None else tasks, (results, pairs, matrix, ranks, sweep)
+    names = file_names(map(_summary_name, told))
+    for task in told:
+        yield replace(summary(comparison, task), name=names[_summary_name(task)])
+    yield from (table for make in (*others, settings, runs) if (table := make(comparison)).rows)
+
+
+def _summary_name(task: TaskAnalysis) -> str:
+    return f"summary {task.task}"
 
 
 def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
@@ -57,7 +62,7 @@ def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
         if bold
         else "not one is shown to be above all others there."
     )
-    return Table(f"summary {task.task}", f"{task.task}: {metric}", columns, tuple(rows), frozenset(bold), note)
+    return Table(_summary_name(task), f"{task.task}: {metric}", columns, tuple(rows), frozenset(bold), note)
 
 
 def _cell(cell: Cell) -> str | None:
@@ -105,15 +110,7 @@ def pairs(comparison: Comparison) -> Table:
         Column("corrected", "p, corrected", P), Column("corrected_welch", "p, Welch, corrected", P),
         Column("claim", "claim"), Column("outcome", "outcome"),
     )  # fmt: skip
-    rows: list[tuple[Value, ...]] = [
-        (
-            task.task, _tested_at(task, pair), pair.better, pair.worse, pair.basis.value, *pair.seeds, *pair.means,
-            pair.difference.mean, pair.difference.low, pair.difference.high, pair.p, pair.p_welch, pair.corrected,
-            pair.corrected_welch, pair.claim, outcome_words(pair),
-        )
-        for task in comparison.analysis.tasks
-        for pair in task.pairs
-    ]  # fmt: skip
+    rows = Rows([(task, pair) for task in comparison.analysis.tasks for pair in task.pairs], _pair)
     note = (
         "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random partings beyond, fewer for "
         "more than 5,000 pairs) and Welch's test of seeds that learnt the task; learning: Fisher's exact test of how "
@@ -122,7 +119,16 @@ def pairs(comparison: Comparison) -> Table:
         f"claim needs both below {comparison.analysis.alpha:.3g}. Intervals are those of one pair alone; no "
         "difference above 0.02: the interval corrected for all pairs (Bonferroni) lies within 0.02."
     )
-    return Table("pairs", "Pairs", columns, tuple(rows), note=note)
+    return Table("pairs", "Pairs", columns, rows, note=note)
+
+
+def _pair(tested: tuple[TaskAnalysis, Contrast]) -> tuple[Value, ...]:
+    task, pair = tested
+    return (
+        task.task, _tested_at(task, pair), pair.better, pair.worse, pair.basis.value, *pair.seeds, *pair.means,
+        pair.difference.mean, pair.difference.low, pair.difference.high, pair.p, pair.p_welch, pair.corrected,
+        pair.corrected_welch, pair.claim, outcome_words(pair),
+    )  # fmt: skip
 
 
 def _tested_at(task: TaskAnalysis, pair: Contrast) -> str:

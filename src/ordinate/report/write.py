@@ -1,7 +1,6 @@
 """Writes a comparison as files: a page, tables and figures."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from ordinate.report.alarms import alarm_lines, alarm_text
 from ordinate.report.output import make_folder, put
 from ordinate.report.sentences import sentences
 from ordinate.report.table import (
+    Entries,
     Line,
     Table,
     as_json,
@@ -19,6 +19,7 @@ from ordinate.report.table import (
     markdown,
     markdown_text,
     plain,
+    unfolded,
 )
 from ordinate.report.tables import results, tables
 from ordinate.statistics.analysis import TaskAnalysis
@@ -136,7 +137,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "limits": analysis.limits,
         "tasks": (_task(comparison, task) for task in analysis.tasks),
         "families": {family: _ranks(ranks) for family, ranks in analysis.families.items()},
-        "tables": {table.name: plain(table)["rows"] for table in tables(comparison)},
+        "tables": Entries((table.name, plain(table)["rows"]) for table in tables(comparison)),
         "settings": comparison.settings,
         "machine": comparison.machine,
         "failures": comparison.failures,
@@ -144,21 +145,19 @@ def _document(comparison: Comparison) -> dict[str, Any]:
 
 
 def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
-    return _fields(task) | {
+    return unfolded(task) | {
         "headline": task.shown.name,
         "metric": comparison.metrics.get(task.task),
         "trained": comparison.trained.get(task.task),
-        "ranges": (_fields(r) | {"ranks": _ranks(r.ranks)} for r in task.ranges),
-        "reach": {encoding: _fields(own) | _middle(own) for encoding, own in task.reach.items()},
-        "steps": {encoding: _fields(own) | (_middle(own) if own.seeds else {}) for encoding, own in task.steps.items()},
-        "pairs": (Line(_fields(pair), claim=pair.claim) for pair in task.pairs),
+        "ranges": (unfolded(r) | {"ranks": _ranks(r.ranks)} for r in task.ranges),
+        "reach": {encoding: unfolded(own) | _middle(own) for encoding, own in task.reach.items()},
+        "steps": {
+            encoding: unfolded(own) | (_middle(own) if own.seeds else {}) for encoding, own in task.steps.items()
+        },
+        "pairs": (Line(unfolded(pair), claim=pair.claim) for pair in task.pairs),
         "sentences": sentences(comparison.analysis, task),
-        "alarms": (_fields(alarm) | {"text": alarm_text(alarm)} for alarm in task.alarms),
+        "alarms": (unfolded(alarm) | {"text": alarm_text(alarm)} for alarm in task.alarms),
     }
-
-
-def _fields(data: Any) -> dict[str, Any]:
-    return {field.name: getattr(data, field.name) for field in fields(data)}
 
 
 def _middle(spread: Reach | Steps) -> dict[str, float | None]:
@@ -166,4 +165,4 @@ def _middle(spread: Reach | Steps) -> dict[str, float | None]:
 
 
 def _ranks(ranks: Ranks | None) -> dict[str, Any] | None:
-    return None if ranks is None else _fields(ranks) | {"groups": ranks.groups}
+    return None if ranks is None else unfolded(ranks) | {"groups": ranks.groups}
