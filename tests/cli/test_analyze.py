@@ -170,8 +170,9 @@ def test_what_cannot_be_used_is_told_in_a_sentence(lines: list[str], header: str
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:
-    for path, words in ((tmp_path / "no.csv", "cannot read"), (tmp_path, "cannot read")):
-        with pytest.raises(InputError, match=words):
+    (tmp_path / "circle.csv").symlink_to("circle.csv")
+    for path in (tmp_path / "no.csv", tmp_path, tmp_path / "circle.csv", tmp_path / "circle.csv" / "inside"):
+        with pytest.raises(InputError, match="cannot read"):
             read_results(path)
     (tmp_path / "picture.csv").write_bytes(b"\x89PNG\r\n\xff\xfe")
     with pytest.raises(InputError, match="not UTF-8"):

@@ -1,6 +1,8 @@
 """Branches of one trunk: bitwise what a straight run gives, whatever happened on the way."""
 
 import hashlib
+import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -181,3 +183,49 @@ def test_damaged_tokens_are_found_before_a_trunk_begins(corpus: Corpus, tmp_path
     course = replace(_course(corpus, tmp_path / "made"), corpus=open_corpus(tmp_path / "data"))
     with pytest.raises(InputError, match="another hash"):
         course.run(_planned(corpus, 10))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"changed", b"another sum"])
+def test_a_damaged_result_is_found_before_anything_is_trained_beside_it(
+    corpus: Corpus, tmp_path: Path, content: bytes
+) -> None:
+    (done,) = _course(corpus, tmp_path).run(_planned(corpus, 10))
+    path = done / "result.json"
+    whole = read_json(path)
+    if content == b"changed":
+        content = json.dumps(whole | {"valid_loss": "low"}).encode()
+    elif content == b"another sum":
+        content = json.dumps(whole | {"valid_loss": 0.1}).encode()
+    path.write_bytes(content)
+    for use in (
+        lambda: legs(tmp_path, small_config(corpus), _planned(corpus, 10, 20)),
+        lambda: _course(corpus, tmp_path).run(_planned(corpus, 10, 20)),
+    ):
+        with pytest.raises(InputError, match=r"result.json is damaged"):
+            use()
+    path.unlink()  # its checkpoint has all that it said
+    _course(corpus, tmp_path).run(_planned(corpus, 10))
+    assert {**read_json(path), **DIFFERS} == {**whole, **DIFFERS}
+
+
+DIFFERS = {"seconds": 0, "sum": "", "files": {}}  # how long it took, and hashes of what tells so
+
+
+@pytest.mark.parametrize("name", ["train-00000.bin", "valid-00000.bin", "tokenizer.json"])
+def test_a_pipe_among_the_data_is_not_waited_for(corpus: Corpus, tmp_path: Path, name: str) -> None:
+    shutil.copytree(corpus.folder, tmp_path / "data")
+    (tmp_path / "data" / name).unlink()
+    os.mkfifo(tmp_path / "data" / name)
+    with pytest.raises(InputError, match=f"{name} is no file"):
+        open_corpus(tmp_path / "data")
+
+
+def test_a_pipe_among_the_checkpoints_is_not_waited_for(corpus: Corpus, tmp_path: Path) -> None:
+    (done,) = _course(corpus, tmp_path).run(_planned(corpus, 10))
+    trunk = trunk_home(tmp_path, small_config(corpus)).folder
+    for path in (trunk / "latest.pt", done / "result.json"):
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(InputError, match=f"{path.name} is no"):
+            legs(tmp_path, small_config(corpus), _planned(corpus, 10, 20))
+        path.unlink()

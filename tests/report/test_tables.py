@@ -12,7 +12,18 @@ import pytest
 from markdown_it import MarkdownIt
 
 from ordinate.report import render
-from ordinate.report.table import Column, Table, as_json, comma_separated, csv_field, latex, markdown, plain
+from ordinate.report.table import (
+    Column,
+    Entries,
+    Rows,
+    Table,
+    as_json,
+    comma_separated,
+    csv_field,
+    latex,
+    markdown,
+    plain,
+)
 from ordinate.report.tables import matrix, pairs, ranks, results, settings, summary, sweep, tables, winner
 from ordinate.statistics.analyse import analyse
 from ordinate.statistics.analysis import Analysis
@@ -205,6 +216,25 @@ def test_a_comparison_without_results_still_has_a_report() -> None:
     assert list(tables(empty)) == []
     for kind in ("html", "md", "csv", "tex", "json"):
         assert render(empty, kind)
+
+
+def test_rows_are_made_when_they_are_looked_at() -> None:
+    made: list[int] = []
+
+    def make(number: int) -> tuple[int, ...]:
+        made.append(number)
+        return (number, number**2)
+
+    rows = Rows(range(1_000_000), make)
+    assert len(rows) == 1_000_000 and rows[3] == (3, 9) and list(rows[5:7]) == [(5, 25), (6, 36)] and made == [3, 5, 6]
+    few = Table("t", "T", (Column("n", "n"), Column("square", "square")), rows[:2])
+    assert json.loads(as_json(plain(few)))["rows"] == [{"n": 0, "square": 0}, {"n": 1, "square": 1}]
+
+
+def test_entries_of_an_object_come_one_by_one() -> None:
+    """Numbers that JSON has no word for are null, whatever they stand in."""
+    entries = Entries((name, [value]) for name, value in (("a", 1.0), ("b", math.nan), ("c", {"d": -math.inf})))
+    assert json.loads(as_json({"all": entries})) == {"all": {"a": [1.0], "b": [None], "c": [{"d": None}]}}
 
 
 def test_words_come_with_the_tables() -> None:

@@ -18,7 +18,7 @@ from tests.fuzz.stores import PAIRS, SETTINGS, TASK, whole
 
 from ordinate import InputError
 from ordinate.core.errors import OtherVersionError
-from ordinate.report import write
+from ordinate.report import render, write
 from ordinate.store import Run, Store
 from ordinate.store.check import set_aside
 from ordinate.store.overview import ROWS, overview
@@ -349,3 +349,11 @@ def test_a_run_that_may_not_be_read_is_left_out(store: Store, tmp_path: Path, mo
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).parent != run.folder and real(path, mode))
     (told,) = pack(store, tmp_path / "all.zip")
     assert told.startswith(f"run {run.id}: ") and told.endswith("may not be read")
+
+
+def test_a_pipe_for_an_attention_map_is_told_in_the_report_and_not_waited_for(store: Store) -> None:
+    kept = shelf.find(store)
+    for path in store.folder.glob("*/attention.safetensors"):
+        path.unlink()
+        os.mkfifo(path)
+    assert "The attention maps cannot be read" in render(gather(State(kept.study, store), kept.command), "html")

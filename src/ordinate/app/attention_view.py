@@ -9,8 +9,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from ordinate.app.pictures import show
+from ordinate.core.errors import InputError
 from ordinate.report.attention import LARGEST_PANEL, pooled
 from ordinate.report.chart import Heat, Panel
+from ordinate.store.files import read_bytes
 
 Bind = Literal["query-params"] | None
 Maps = list[NDArray[np.float32]]  # one per layer: [example, head, query, key]
@@ -43,12 +45,12 @@ def choose(kept: Mapping[str, Path], key: str, *, what: str, bind: Bind = None) 
 def read(path: Path, changed: int) -> Maps | None:
     """The maps of a file, one per layer; none if they cannot be read. `changed` is when it was written."""
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load
 
     try:
-        kept = load_file(path)
+        kept = load(read_bytes(path))
         layers = [np.asarray(kept[f"layer_{i}"], dtype=np.float32) for i in range(sum("layer_" in k for k in kept))]
-    except (OSError, SafetensorError, KeyError, ValueError):
+    except (OSError, InputError, SafetensorError, KeyError, ValueError):
         return None
     return layers if layers and all(layer.ndim == 4 and layer.size for layer in layers) else None
 

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.core.errors import InputError
 from ordinate.report.chart import Heat, Panel, thin
 from ordinate.statistics.analysis import TaskAnalysis
+from ordinate.store.files import read_bytes
 from ordinate.studies.comparison import Comparison, Profile
 
 MOST_PANELS = 16
@@ -24,17 +26,17 @@ def attention(comparison: Comparison, task: TaskAnalysis) -> Iterator[Heat]:
 
 def _heat(profile: Profile, cells: int) -> Heat:
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load
 
     assert profile.attention is not None
     name, title = f"{profile.task} attention {profile.encoding}", f"{profile.task}: attention with {profile.encoding}"
     try:
-        kept = load_file(profile.attention)
+        kept = load(read_bytes(profile.attention))
         count = sum(key.startswith("layer_") for key in kept)
         layers = [np.asarray(kept[f"layer_{index}"][0], dtype=np.float32) for index in range(count)]
         if any(layer.ndim != 3 or not layer.size for layer in layers):
             raise ValueError
-    except (OSError, SafetensorError, KeyError, IndexError, ValueError) as error:
+    except (OSError, InputError, SafetensorError, KeyError, IndexError, ValueError) as error:
         note = f"The attention maps cannot be read ({type(error).__name__}): train the run again to draw them."
         return Heat(name, title, "key", "query", (), 1, note=note, task=profile.task)
     panels, columns, note = _panels(layers)

@@ -59,7 +59,7 @@ def read_results(path: Path) -> Reading:
 def _opened(path: Path) -> Iterator[BytesIO | BufferedReader]:
     if str(path) == "-":
         yield cast(BufferedReader, sys.stdin.buffer)
-    elif path.resolve().is_fifo():  # a named one: those without a name have somebody at the other end, or end at once
+    elif _is_named_pipe(path):
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             waiting = select.poll()
             waiting.register(file, select.POLLIN)
@@ -72,6 +72,11 @@ def _opened(path: Path) -> Iterator[BytesIO | BufferedReader]:
     else:
         with open(path, "rb") as file:
             yield file
+
+
+def _is_named_pipe(path: Path) -> bool:
+    """Pipes without a name have somebody at the other end, or end at once."""
+    return Path(os.path.realpath(path)).is_fifo()  # `resolve` fails at links in a circle
 
 
 def parse_results(content: BytesIO | BufferedReader, name: str, most: int | None = None) -> Reading:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ordinate.core.errors import InputError
 from ordinate.text.installed import package
-from ordinate.text.sources.source import Batch, File, Piece, Source, document, listed, located
+from ordinate.text.sources.source import Batch, File, Piece, Source, document, listed, located, stem
 
 ROWS = 256  # read and tokenised at a time: about a megabyte of web pages
 
@@ -22,7 +22,7 @@ class Parquet(Source):
 
     @property
     def name(self) -> str:
-        return self.root.resolve().stem
+        return stem(self.root)
 
     def files(self) -> tuple[list[File], dict[str, str]]:
         return listed(self.root, ".parquet", "parquet files"), {}

@@ -1,5 +1,6 @@
 """What every source of text is: files, cut into pieces that are read one by one, each to become a shard."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -127,6 +128,11 @@ def listed(root: Path, ending: str, what: str) -> list[File]:
     if not found:
         raise InputError(f"no {what} in {str(root)!r}: name a folder that holds some (files *{ending})")
     return sorted(found)
+
+
+def stem(root: Path) -> str:
+    """What a file or folder is called, wherever links lead."""
+    return Path(os.path.realpath(root)).stem  # `resolve` fails at links in a circle
 
 
 def located(root: Path, file: File) -> Path:

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordinate.core.errors import InputError
-from ordinate.text.sources.source import PIECE, Batch, Document, File, Piece, Source, batched, document, listed, located
+from ordinate.text.sources.source import (
+    PIECE,
+    Batch,
+    Document,
+    File,
+    Piece,
+    Source,
+    batched,
+    document,
+    listed,
+    located,
+    stem,
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +34,7 @@ class TextFiles(Source):
 
     @property
     def name(self) -> str:
-        return self.root.resolve().stem
+        return stem(self.root)
 
     def files(self) -> tuple[list[File], dict[str, str]]:
         return listed(self.root, "", "text files"), {}
