@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from .harness import KINDS, TURNS, Case, run
+from .harness import KINDS, TURNS, Case, load, run
 from .models import whole_model
 from .stores import whole
 
@@ -28,7 +28,7 @@ def main() -> int:
     torch.set_num_threads(1)
     if asked.what[0] in KINDS:
         return show(Case(asked.what[0], int(asked.what[1])))
-    whole(), whole_model()  # made once; whoever is forked from here has them
+    load(), whole(), whole_model()  # once; whoever is forked from here has them
     findings = fuzz(int(asked.what[0]), asked.start, asked.processes)
     return 1 if findings or not survive(asked.kills, asked.start) else 0
 
