@@ -60,10 +60,10 @@ def model(draw: Random, folder: Path) -> list[str]:
     unfinished = draw.random() < 0.2
     if unfinished:
         (folder / "data" / "made" / "manifest.json").unlink()
-    parts = {"data": 5, "checkpoints": 5, "text": 1}
-    for _ in range(draw.choice((1, 1, 2, 3))):
-        (part,) = draw.choices(list(parts), list(parts.values()))
-        damage(draw, draw.choice(sorted(path for path in (folder / part).rglob("*") if path.is_file())))
+    parts = draw.choices(("data", "checkpoints", "text"), (5, 5, 1), k=draw.choice((1, 1, 2, 3)))
+    files = {part: sorted(path for path in (folder / part).rglob("*") if path.is_file()) for part in parts}
+    for path in {draw.choice(files[part]): part for part in parts}:
+        damage(draw, path)
     if unfinished:
         return PREPARE
     tell = draw.choice(([], ["--json"]))

@@ -310,6 +310,17 @@ def test_a_study_with_all_kinds_of_trouble_still_has_its_report(whole: Whole, co
     assert str(found).startswith(f"{made.TASK}: ")
 
 
+def test_an_encoding_without_any_run_left_is_still_in_the_report(whole: Whole, copied: Store) -> None:
+    """All its seeds are damaged: it has no score, but a place and a colour in every table and picture."""
+    lost = [copied.run(row["run"]) for row in rows(whole.comparison, encoding=LEARNED, pilot=False)]
+    for run in lost:
+        (run.folder / "result.json").write_text("{")
+    found = gathered(copied)
+    assert LEARNED in found.analysis.encodings and set(found.failures) == {run.id for run in lost}
+    for kind in FORMATS:
+        assert LEARNED in render(found, kind) or kind == "csv"
+
+
 def test_a_comparison_goes_on_beside_a_damaged_run(whole: Whole, copied: Store) -> None:
     """It names that run, and does the one that is missing."""
     damaged = a_run(copied, whole, encoding=ROPE, seed=2)

@@ -1,7 +1,7 @@
 """From scores to an analysis: words, tested pairs, reach, ranks. Every rule of a fair comparison is applied here."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -53,7 +53,8 @@ def analyse(
     )
     families = _families(analysed, alpha)
     relaxed = (*preliminary, *_unfinished(alarms or {}))
-    return Analysis(analysed, columns.encodings, alpha, pairs, needed, families, tuple(limits), relaxed)
+    encodings = tuple(dict.fromkeys((*columns.encodings, *chain.from_iterable((planned or {}).values()))))
+    return Analysis(analysed, encodings, alpha, pairs, needed, families, tuple(limits), relaxed)
 
 
 def _unfinished(alarms: Mapping[str, Sequence[Alarm]]) -> tuple[str, ...]:
