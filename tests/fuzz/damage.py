@@ -79,7 +79,7 @@ def tensors_in(draw: Random, path: Path) -> None:
     """A checkpoint of which one or two things are others."""
     content = torch.load(path, weights_only=True)
     for _ in range(draw.choice((1, 1, 2))):
-        content = changed(draw, content, _tensors())
+        content = changed(draw, content, tensors())
     path.unlink()  # it may have a second name, under which it stays what it was
     torch.save(content, path)
 
@@ -99,7 +99,7 @@ def _lines(draw: Random, path: Path) -> None:
     path.write_bytes(b"".join(lines))
 
 
-def _tensors() -> tuple[Any, ...]:
+def tensors() -> tuple[Any, ...]:
     one = torch.ones(8, 8)
     return (
         *JSON, torch.tensor(1e9), torch.tensor(float("nan")), torch.empty(0), one, one.double(), one.long(), one.bool(),

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.fuzz.hostile import damaged
-from tests.fuzz.stores import changed, tensors
+from tests.fuzz.damage import changed, damaged, tensors
 
 from ordinate import InputError
 from ordinate.store import Run, Store
