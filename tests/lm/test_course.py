@@ -173,8 +173,12 @@ def test_two_processes_do_not_train_one_folder(corpus: Corpus, tmp_path: Path) -
         course.run(_planned(corpus, 10))
 
 
-def test_damaged_tokens_are_found_before_a_trunk_begins(corpus: Corpus, tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [[], [10]])
+def test_damaged_tokens_are_found_before_training_begins_or_goes_on(
+    corpus: Corpus, tmp_path: Path, before: list[int]
+) -> None:
     """Of the right size and within the vocabulary: nothing else would tell."""
+    _course(corpus, tmp_path / "made").run(_planned(corpus, *before) if before else [])
     shutil.copytree(corpus.folder, tmp_path / "data")
     shard = tmp_path / "data" / "train-00000.bin"
     content = bytearray(shard.read_bytes())
@@ -182,7 +186,7 @@ def test_damaged_tokens_are_found_before_a_trunk_begins(corpus: Corpus, tmp_path
     shard.write_bytes(content)
     course = replace(_course(corpus, tmp_path / "made"), corpus=open_corpus(tmp_path / "data"))
     with pytest.raises(InputError, match="another hash"):
-        course.run(_planned(corpus, 10))
+        course.run(_planned(corpus, 20))
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"changed", b"another sum"])

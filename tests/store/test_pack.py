@@ -198,6 +198,8 @@ LINE = [A, 1, sha256(b"x").hexdigest()]
     ("manifest", "why"),
     [
         ({"schema": 1, "files": []}, "its manifest does not name .*/a'"),
+        ({"schema": 1e300 * 1e300, "files": [LINE]}, "its manifest.json is damaged"),
+        ({"schema": -1, "files": [LINE]}, "its manifest.json is damaged"),
         (
             {"schema": 1, "files": [LINE, [f"{OLD}/b", 1, "0"]]},
             "it lacks .*/b', which its manifest names",

@@ -357,3 +357,16 @@ def test_a_pipe_for_an_attention_map_is_told_in_the_report_and_not_waited_for(st
         path.unlink()
         os.mkfifo(path)
     assert "The attention maps cannot be read" in render(gather(State(kept.study, store), kept.command), "html")
+
+
+def test_what_is_packed_of_a_study_can_be_unpacked_and_has_every_run_that_is_left(store: Store, tmp_path: Path) -> None:
+    """Beside files of somebody else, which have no place in an archive and are named."""
+    kept = shelf.find(store)
+    run = next(iter(runs_of(store, kept)))
+    (store.folder / run / "notes").mkdir()
+    (store.folder / run / "notes" / "x.txt").write_text("mine")
+    (left,) = pack(store, tmp_path / "all.zip")
+    assert "x.txt: it has no place in a store" in left
+    unpack(tmp_path / "all.zip", tmp_path / "new")
+    assert {own.id for own in Store(tmp_path / "new").runs()} == {own.id for own in store.runs()}
+    assert runs_of(store, kept) >= {row["run"] for row in gather(State(kept.study, store), kept.command).runs}

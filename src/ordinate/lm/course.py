@@ -45,6 +45,8 @@ class Course:
         self, branches: Sequence[Branch], watch: Watch = lambda now: None, asked: Callable[[], bool] = lambda: False
     ) -> list[Path]:
         """Train to every budget, the smallest first; tells their folders. Ends after a step if `asked` to."""
+        if self.ranks.first and not all(result_of(branch_home(self.root, self.config, b).folder) for b in branches):
+            open_corpus(self.corpus.folder, verify=True)  # a damaged token is a token too
         return [self._branch(branch, watch, asked) for branch in branches]
 
     def _branch(self, branch: Branch, watch: Watch, asked: Callable[[], bool]) -> Path:
@@ -71,8 +73,6 @@ class Course:
         home = trunk_home(self.root, self.config)
         if os.path.lexists(point(home.folder, target)):
             return
-        if home.new and self.ranks.first:
-            open_corpus(self.corpus.folder, verify=True)  # once: a damaged token is a token too
         with self._at_work(home, None) as run:
             trainer = Trainer(self.config, self.corpus, self.options, self.ranks)
             ahead = reached(home.folder) <= target

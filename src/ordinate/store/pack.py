@@ -25,6 +25,11 @@ SHARED = ("studies",)  # beside the runs; what is computed once for many is comp
 HERE = ("claim", "heartbeat", "driver")  # who is at work, which nobody is elsewhere
 
 
+# Where files may be: in runs and in studies; before, scores that need no encoding were packed too.
+_FILE, _ID = "(?!(claim|heartbeat|driver)$)[^./][^/]*", "[0-9a-f]{12}"
+PLACE = re.compile(f"{_ID}/{_FILE}|studies/{_ID}/([^./][^/]*/){{,2}}{_FILE}|baselines/{_ID}.json")
+
+
 class Packed(NamedTuple):
     """One file, as the manifest tells of it."""
 
@@ -53,6 +58,8 @@ def pack(
         name = path.relative_to(store.folder).as_posix()
         if problem := fault(name):
             left.append(f"{path}: its name {problem}")
+        elif not PLACE.fullmatch(name):
+            left.append(f"{path}: it has no place in a store")
         else:
             found[name] = path
     if not found:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import stat
 import struct
@@ -17,14 +16,11 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from ordinate.core.errors import InputError
-from ordinate.store.pack import BLOCK, MANIFEST, SCHEMA, Packed, fault
+from ordinate.store.pack import BLOCK, MANIFEST, PLACE, SCHEMA, Packed, fault
 
 MOST_FILES = 200_000
 MOST_BYTES = 50 * 2**30
 LARGEST_MANIFEST = 64 * 2**20
-# Where `pack` puts files: those of runs and studies, and, before, scores that need no encoding.
-_FILE, _ID = "(?!(claim|heartbeat|driver)$)[^./][^/]*", "[0-9a-f]{12}"
-_PLACE = re.compile(f"{_ID}/{_FILE}|studies/{_ID}/([^./][^/]*/){{,2}}{_FILE}|baselines/{_ID}.json")
 # What reading a damaged zip file can end in.
 BROKEN = (BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, IndexError, OverflowError)
 
@@ -97,7 +93,9 @@ def _checked(archive: ZipFile, file: Path) -> list[Packed]:
         raise InputError(f"{file} is refused: it lacks {missing[0]!r}, which its manifest names")
     if (total := sum(packed.size for packed in files)) > MOST_BYTES:
         raise InputError(f"{file} is refused: it would unpack to {total:,} bytes, and {MOST_BYTES:,} are the most")
-    if odd := [name for name in sorted(listed) if not _PLACE.fullmatch(name)]:
+    if not files:
+        raise InputError(f"{file} is refused: it holds no file of a store")
+    if odd := [name for name in sorted(listed) if not PLACE.fullmatch(name)]:
         raise InputError(f"{file} is refused: {odd[0]!r} has no place in a store")
     return files
 
@@ -119,7 +117,9 @@ def _manifest(archive: ZipFile, file: Path, names: set[str]) -> list[Packed]:
     text = b"".join(_blocks(archive, file, Packed(MANIFEST, LARGEST_MANIFEST, "")))
     try:
         content = json.loads(text)
-        schema, files = int(content["schema"]), content["files"]
+        schema, files = content["schema"], content["files"]
+        if type(schema) is not int or schema < 1:
+            raise ValueError("no schema")
         found = [_listed(*line) for line in files] if schema <= SCHEMA else []
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file} is refused: its {MANIFEST} is damaged") from error

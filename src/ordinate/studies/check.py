@@ -11,6 +11,7 @@ from ordinate.store.check import faults as faults_of_runs
 from ordinate.store.files import read_json
 from ordinate.studies import asked, shelf
 from ordinate.studies.driver import driver
+from ordinate.studies.gather import gather
 from ordinate.studies.shelf import Kept
 from ordinate.studies.stages import next_stage
 from ordinate.studies.state import State
@@ -57,8 +58,8 @@ def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
 def runs_of(store: Store, kept: Kept) -> set[str]:
     """All runs that a study reads, its pilots too."""
     state = State(kept.study, store)
-    next_stage(state)
-    return state.asked
+    next_stage(state)  # which does not look beyond a pilot that is missing
+    return state.asked | {row["run"] for row in gather(State(kept.study, store), kept.command).runs}
 
 
 def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
