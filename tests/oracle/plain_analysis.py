@@ -50,7 +50,8 @@ def analyse(observations: Sequence[Observation], planned: Mapping[str, Sequence[
     for sample, pair in zip(samples, _judge(samples, alpha), strict=True):
         by_name[sample.task].append(pair)
     analysed = tuple(task.analysis(by_name[task.name], pairs, needed) for task in tasks)
-    encodings = tuple(dict.fromkeys(item.encoding for item in observations))
+    asked = [name for names in planned.values() for name in names]
+    encodings = tuple(dict.fromkeys([*(item.encoding for item in observations), *asked]))
     return Analysis(analysed, encodings, alpha, pairs, needed, _families(analysed, alpha))
 
 
