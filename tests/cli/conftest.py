@@ -22,9 +22,10 @@ class Done:
 
 Program = Callable[..., Done]
 
-# Loads all it needs once, with a first run, and forks for every command: its arguments, folder and largest file size.
+# Loads all it needs once, with a first run, and forks for every command: its arguments, folder, largest file size, and
+# whether it runs without the right of root to read and write everything.
 SERVER = """
-import json, os, resource, sys, tempfile, traceback
+import ctypes, json, os, resource, sys, tempfile, traceback
 from ordinate.cli import main
 from ordinate.training import baselines
 from ordinate.store import open_store
@@ -33,12 +34,15 @@ baselines.SEQUENCES = 1000
 with tempfile.TemporaryDirectory() as folder:
     train(resolve(dict(task='binary_majority', encoding='rope', dim=8, steps=1)), open_store(folder))
 for line in sys.stdin:
-    arguments, folder, largest = json.loads(line)
+    arguments, folder, largest, ordinary = json.loads(line)
     process = os.fork()
     if not process:
         os.chdir(folder)
         for number, name in ((1, 'out'), (2, 'err')):
             os.dup2(os.open(name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY), number)
+        if ordinary:
+            version = (ctypes.c_uint32 * 2)(0x20080522, 0)
+            assert ctypes.CDLL(None).capset(version, (ctypes.c_uint32 * 6)()) == 0
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
         sys.argv, code = ['ordinate', *arguments], 0
         try:
@@ -68,9 +72,9 @@ def server() -> Iterator["subprocess.Popen[str]"]:
 def ordinate(server: "subprocess.Popen[str]", tmp_path: Path) -> Program:
     """The program in a process of its own, started in the test's folder."""
 
-    def run(*arguments: str, largest: int = UNLIMITED) -> Done:
+    def run(*arguments: str, largest: int = UNLIMITED, ordinary: bool = False) -> Done:
         assert server.stdin is not None and server.stdout is not None
-        print(json.dumps([arguments, str(tmp_path), largest]), file=server.stdin, flush=True)
+        print(json.dumps([arguments, str(tmp_path), largest, ordinary]), file=server.stdin, flush=True)
         code = int(server.stdout.readline())
         return Done(code, (tmp_path / "out").read_text(errors="replace"), (tmp_path / "err").read_text())
 

@@ -3,12 +3,15 @@
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ordinate.cli.store import unpack as unpack_command
 from ordinate.store import Run, open_store
+from ordinate.store.pack import pack
 from ordinate.studies.compare import compare
 from ordinate.training import baselines
 
@@ -20,10 +23,10 @@ SETTINGS: dict[str, Any] = dict(
 )  # fmt: skip
 
 
-def carry_out(store: Path) -> None:
+def carry_out(store: Path, **settings: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(baselines, "SEQUENCES", 1000)
-        compare("binary_majority", "rope,none", store=store, **SETTINGS)
+        compare("binary_majority", "rope,none", store=store, **(settings or SETTINGS))
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +62,11 @@ def test_a_study_goes_into_a_file_and_comes_back(ordinate: Program, compared: Pa
     packed = ordinate("store", "pack", "one.zip", study.name[:4], "--store", "runs")
     assert packed.code == 0 and packed.out.startswith("one.zip: ")
     unpacked = ordinate("store", "unpack", "one.zip", "--store", "theirs")
-    assert unpacked.code == 0 and unpacked.out == "theirs: 4 runs and 1 studies\n"
+    assert unpacked.code == 0 and unpacked.out == "theirs: 4 runs and 1 study\n"
     assert report(ordinate, "theirs") == report(ordinate, "runs")
     assert ordinate("store", "check", "--store", "theirs").code == 0
     assert ordinate("store", "pack", "all.zip", "--store", "runs").code == 0
-    assert ordinate("store", "unpack", "all.zip", "--store", "whole").out == "whole: 5 runs and 1 studies\n"
+    assert ordinate("store", "unpack", "all.zip", "--store", "whole").out == "whole: 5 runs and 1 study\n"
     for words, told in (
         (("pack", "one.zip"), "one.zip exists already: choose another name"),
         (("pack", "two.zip", "zzz"), "no study 'zzz' in runs"),
@@ -80,8 +83,18 @@ def test_a_study_goes_through_a_pipe(ordinate: Program, compared: Path, tmp_path
     done = ordinate("store", "pack", "-", "--store", "runs")
     assert done.code == 0 and done.err == ""
     (tmp_path / "out").rename(tmp_path / "piped.zip")
-    assert ordinate("store", "unpack", "piped.zip", "--store", "theirs").out == "theirs: 4 runs and 1 studies\n"
+    assert ordinate("store", "unpack", "piped.zip", "--store", "theirs").out == "theirs: 4 runs and 1 study\n"
     assert report(ordinate, "theirs") == report(ordinate, "runs") and not (tmp_path / "-").exists()
+
+
+def test_a_pipe_can_be_unpacked(
+    compared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pack(open_store(compared), tmp_path / "packed.zip")
+    with open(tmp_path / "packed.zip") as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        unpack_command.run(Path("-"), tmp_path / "theirs")
+    assert capsys.readouterr().out == f"{tmp_path / 'theirs'}: 4 runs and 1 study\n"
 
 
 def test_a_report_goes_to_standard_output_by_any_name(ordinate: Program, compared: Path) -> None:
@@ -112,7 +125,7 @@ def test_no_letter_of_a_stranger_moves_the_cursor(ordinate: Program, compared: P
 
 def test_a_sound_store_is_told_to_be(ordinate: Program, compared: Path) -> None:
     done = ordinate("store", "check", "--store", "runs")
-    assert (done.code, done.out, done.err) == (0, "4 runs and 1 studies: 0 damaged\n", "")
+    assert (done.code, done.out, done.err) == (0, "4 runs and 1 study: 0 damaged\n", "")
     assert checked(ordinate, "--repair") == (
         0, {"runs": 4, "studies": 1, "damaged": [], "leftovers": [], "others": [], "moved": {}, "again": {}}
     )  # fmt: skip

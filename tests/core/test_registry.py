@@ -107,6 +107,29 @@ def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
     assert "rope" in listed.stdout  # one that is broken does not hide the others
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("raise SystemExit(3)", "loaded: SystemExit: 3"),
+        (PLUGIN.replace("self.slope = slope", "1 / 0"), "made: ZeroDivisionError: division by zero"),
+        (PLUGIN.replace("self.slope = slope", "raise ValueError('\\x1b[2J')"), r"made: ValueError: \x1b[2J"),
+    ],
+)
+def test_a_plugin_that_ends_in_an_error_is_told_of_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, told: str
+) -> None:
+    info = tmp_path / "bad-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ordinate.encodings]\nworse = bad:Root\n")
+    (tmp_path / "bad.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError) as refused:
+        encodings.create("worse", dim=8, heads=2, length=4)
+    assert str(refused.value) == f"encoding 'worse' comes from bad:Root, which cannot be {told}"
+    sys.modules.pop("bad", None)
+
+
 def test_only_its_own_file_names_an_encoding() -> None:
     """Ordinary words say other things too; all other names are searched for as string constants."""
     import ast

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ import pytest
 from ordinate import InputError, open_store
 from ordinate.store import Store
 from ordinate.store import unpack as unpacking
+from ordinate.store.files import LARGEST
 from ordinate.store.pack import MANIFEST, SCHEMA, Packed, pack
 from ordinate.store.unpack import unpack
 
@@ -95,12 +97,12 @@ def test_what_cannot_be_packed_is_named_and_leaves_no_file(tmp_path: Path) -> No
         pack(full, tmp_path / "packed.zip", studies=["../x"])
     with pytest.raises(InputError, match=r"nothing to pack in .*none"):
         pack(open_store(tmp_path / "none"), tmp_path / "packed.zip")
-    with pytest.raises(InputError, match=r"packed.zip cannot be packed: No such file"):
+    with pytest.raises(InputError, match=r"packed.zip cannot be written: there is no folder .*nowhere"):
         pack(full, tmp_path / "nowhere" / "packed.zip")
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
     (tmp_path / "one" / NEW / "a\\b").touch()
     (told,) = pack(full, tmp_path / "packed.zip")
-    assert told.endswith("its name has a backslash or a drive letter")
+    assert told.endswith("(its name has a backslash or a drive letter)")
 
 
 def test_a_finished_run_is_packed_without_its_leftovers(tmp_path: Path) -> None:
@@ -236,6 +238,9 @@ def test_what_is_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = forge(tmp_path / "bomb.zip", {A: bytes(50_000_000)}, manifest=bomb)
     assert path.stat().st_size < 100_000
     assert_refused(path, r".*/a' is longer than it may be \(1,000 bytes\)")
+    long = {"schema": 1, "files": [[f"{OLD}/config.json", LARGEST + 1, "0"]]}
+    assert_refused(forge(tmp_path / "long.zip", {f"{OLD}/config.json": b"x"}, manifest=long), ".* a document has at mo")
+    assert_refused(forge(tmp_path / "none.zip", {}), "it holds no file of a store")
     monkeypatch.setattr(unpacking, "MOST_BYTES", 999)
     assert_refused(path, "it would unpack to 1,000 bytes, and 999 are the most")
     monkeypatch.setattr(unpacking, "LARGEST_MANIFEST", 50)
@@ -301,6 +306,21 @@ def test_an_interruption_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt):
         unpack(path, tmp_path / "out")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_goes_away_with_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = forge(tmp_path / "good.zip", {A: b"x"})
+    process = os.fork()
+    if not process:
+        monkeypatch.setattr(unpacking.time, "time_ns", lambda: os.kill(os.getpid(), signal.SIGKILL))
+        unpack(path, tmp_path / "out")
+    os.waitpid(process, 0)
+    (left,) = (found for found in tmp_path.iterdir() if found != path)
+    assert left.name.startswith(".out.unpacking.")
+    unpack(path, tmp_path / "other")
+    assert left.exists(), "of another folder"
+    unpack(path, tmp_path / "out")
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["good.zip", "other", "out"]
 
 
 def test_of_many_that_unpack_at_once_one_does(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_who_has_lost_a_run_writes_nothing_more(tmp_path: Path) -> None:
                 write()
         run.fail("an error of mine")
     assert {path.name for path in tmp_path.iterdir()} == before and run.state == "running"
-    with pytest.raises(LostClaimError, match="somebody who has ended since"):
+    with pytest.raises(LostClaimError, match="is claimed by nobody any more"):
         Run(tmp_path / "never claimed").finish({})
 
 

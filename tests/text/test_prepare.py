@@ -142,6 +142,30 @@ def test_what_is_done_is_not_done_again(lines: str, tmp_path: Path) -> None:
     assert not seen
 
 
+@pytest.mark.parametrize("finished", [False, True])
+def test_damaged_shards_are_not_taken_for_done(lines: str, tmp_path: Path, finished: bool) -> None:
+    _run(lines, tmp_path / "out", 0)
+    whole = contents(tmp_path / "out")
+    shard = tmp_path / "out" / "train-00001.bin"
+    shard.write_bytes(whole[shard.name][:-1] + b"\x7f")
+    if not finished:
+        (tmp_path / "out" / "manifest.json").unlink()
+    with pytest.raises(InputError, match=r"train-00001.bin is damaged \(another hash than its header says\)"):
+        _run(lines, tmp_path / "out", 0)
+    assert (tmp_path / "out" / "manifest.json").exists() == finished
+    shard.write_bytes(whole[shard.name])
+    _run(lines, tmp_path / "out", 0)
+    assert contents(tmp_path / "out") == whole
+
+
+def test_a_lock_is_not_followed(lines: str, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"\.lock is a link, which is not followed"):
+        _run(lines, tmp_path / "out", 0)
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_a_folder_of_something_else_is_left_alone(lines: str, tmp_path: Path) -> None:
     _run(lines, tmp_path / "out", 0)
     before = contents(tmp_path / "out")

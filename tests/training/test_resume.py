@@ -258,7 +258,9 @@ def test_a_damaged_journal_is_noticed_before_anything_is_trained(tmp_path: Path)
 
 @pytest.mark.usefixtures("saved_in_every_step")
 @pytest.mark.parametrize("last", [7, 20])
-def test_who_was_silent_for_too_long_leaves_the_run_to_whoever_took_it_over(tmp_path: Path, last: int) -> None:
+def test_who_was_silent_for_too_long_leaves_the_run_to_whoever_took_it_over(
+    tmp_path: Path, last: int, caplog: pytest.LogCaptureFixture
+) -> None:
     """In the middle, or when all that is left to write is the result."""
     config, store = small(), Store(tmp_path / "shared")
     expected = outcome(train(config, Store(tmp_path / "whole")))
@@ -275,6 +277,7 @@ def test_who_was_silent_for_too_long_leaves_the_run_to_whoever_took_it_over(tmp_
     assert not loop.attempt(config, store, watch)
     assert run.state == "running" and run.claim.holder.host == "elsewhere"
     assert run.journal.path.read_bytes() == before[0] and run.error == ""
-    assert "was taken over by a process on elsewhere: this process stops" in (run.folder / "log.txt").read_text()
+    told = f"{run.folder} was taken over by a process on elsewhere: this process stops working on it"
+    assert told in (run.folder / "log.txt").read_text() and told in caplog.text
     (run.folder / "claim").unlink()
     assert outcome(train(config, store)) == expected

@@ -24,7 +24,7 @@ def run(
 ) -> None:
     """List the encodings or the tasks there are."""
     from ordinate import encodings, tasks
-    from ordinate.core.errors import InputError
+    from ordinate.core.errors import InputError, brief
 
     source, show = (encodings, _encodings) if kind is Kind.encodings else (tasks, _tasks)
     found, broken = [], []
@@ -40,7 +40,7 @@ def run(
     else:
         show(found)
     for problem in broken:
-        print(f"ordinate: {problem}", file=sys.stderr)
+        print(f"ordinate: {brief(problem)}", file=sys.stderr)
     if broken:
         raise typer.Exit(1)
 

@@ -22,5 +22,6 @@ def storage(size: float) -> str:
 
 
 def counted(number: int, word: str) -> str:
-    """`1 file`, `2,400 files`."""
-    return f"{number:,} {word}{'s' * (number != 1)}"
+    """`1 file`, `2,400 files`, `0 studies`."""
+    many = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{number:,} {word if number == 1 else many}"

@@ -28,6 +28,13 @@ class CausalError(InputError):
     """An encoding that is defined for causal attention alone was asked to look both ways."""
 
 
+def told(error: BaseException) -> str:
+    """What went wrong, in words for people: the sentence of an InputError, a file with what the system says of it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename} cannot be used: {error.strerror}" if error.filename else error.strerror
+    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+
+
 def brief(sentence: str) -> str:
     """A sentence on one line, without the middle of whatever is too long: a bad value may have a million letters."""
     line = written_out(" ".join(part.strip() for part in sentence.splitlines()))

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from ordinate.core.choice import Choice
 from ordinate.core.config import write_value
-from ordinate.core.errors import InputError, nearest
+from ordinate.core.errors import InputError, nearest, told
 from ordinate.core.parameters import Parameter, checked, parameters
 
 T = TypeVar("T")
@@ -41,15 +41,29 @@ class Registry(Generic[T]):
             raise InputError(f"unknown {self.kind} {name!r}: {nearest(name, self.names())}")
         try:
             found = plugin.load()
-        except Exception as error:  # a broken plug-in must be named, whatever its fault
+        except (Exception, SystemExit) as error:  # a broken plug-in must be named, whatever its fault
             raise InputError(
-                f"{self.kind} {name!r} comes from {plugin.value}, which cannot be loaded: {error}"
+                f"{self.kind} {name!r} comes from {plugin.value}, which cannot be loaded: {told(error)}"
             ) from error
         if isinstance(found, ModuleType):
             return self._from_module(found.__name__)
         if not (isinstance(found, type) and issubclass(found, self.base)):
             raise InputError(f"{self.kind} {name!r} comes from {plugin.value}, which is no {self.base.__name__}")
         return found
+
+    def make(self, name: str, *given: Any, **parameters: Any) -> T:
+        """One of them. What else than an InputError ends a plug-in is told as its fault."""
+        try:
+            return self.get(name)(*given, **parameters)
+        except (InputError, MemoryError):
+            raise
+        except (Exception, SystemExit) as error:
+            if name in self._files():
+                raise
+            source = self._plugins()[name].value
+            raise InputError(
+                f"{self.kind} {name!r} comes from {source}, which cannot be made: {told(error)}"
+            ) from error
 
     def parameters(self, name: str) -> dict[str, Parameter]:
         """The parameters of one of them."""
@@ -76,7 +90,7 @@ class Registry(Generic[T]):
     def _from_module(self, module_name: str) -> type[T]:
         try:
             module = importlib.import_module(module_name)
-        except Exception as error:  # a newcomer's file, not yet right
+        except (Exception, SystemExit) as error:  # a newcomer's file, not yet right
             raise InputError(f"{module_name} cannot be imported: {type(error).__name__}: {error}") from error
         found = [
             item

@@ -50,10 +50,9 @@ def create(
     _check_name(name)
     shape = Shape(dim, heads, length, layers, causal, axes, head_dim, token_size)
     checked = registry.checked(name, parameters)
-    cls = registry.get(name)
     with torch.device("meta"):  # without storage, to see how much it takes
-        _check_memory(cls(shape, **checked))
-    encoding = cls(shape, **checked)
+        _check_memory(registry.make(name, shape, **checked))
+    encoding = registry.make(name, shape, **checked)
     if not any(p.is_meta for p in encoding.parameters()):
         encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))
     encoding.parameters_given = checked

@@ -25,6 +25,7 @@ from ordinate.report.tables import results, tables
 from ordinate.statistics.analysis import TaskAnalysis
 from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.reach import Reach, Steps
+from ordinate.store.files import refuse_link
 from ordinate.studies.comparison import Comparison
 
 FORMATS = ("html", "md", "csv", "tex", "json")
@@ -37,8 +38,7 @@ def write(
     wanted, folder = [known(name) for name in formats], Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("report.html", "tables", "figures"):
-        if (folder / name).is_symlink():
-            raise InputError(f"{folder / name} is a link, which is not followed: move it away")
+        refuse_link(folder / name)
     if "html" in wanted:
         put(folder / "report.html", render(comparison, "html"))
     others = [name for name in wanted if name != "html"]

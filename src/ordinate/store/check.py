@@ -1,6 +1,8 @@
 """Whether the runs of a store are what was written; what is damaged can be set aside, and is never deleted."""
 
+import errno
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,16 +12,16 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from ordinate.core.config import digest
-from ordinate.core.errors import InputError, OtherVersionError
+from ordinate.core.errors import InputError, OtherVersionError, told
 from ordinate.core.rules import RULES
 from ordinate.store.claim import SILENCE, Claim
 from ordinate.store.files import regular
 from ordinate.store.run import AT_WORK, Run
-from ordinate.store.store import DAMAGED, Store, is_id, numbers
+from ordinate.store.store import DAMAGED, Store, inside, is_id, numbers
 from ordinate.store.sums import SUMMED, check_files
 
 LOCK = ".lock"
-FILES = ("config.json", "env.json", "result.json", "error.txt", *SUMMED, *AT_WORK)
+FILES = ("config.json", "result.json", "error.txt", *SUMMED, *AT_WORK)
 OURS = (LOCK, "log.txt", "metrics.jsonl")  # that are added to, and so never through a link
 
 
@@ -35,20 +37,27 @@ class Fault:
 
 def faults(store: Store) -> Iterator[Fault]:
     """Of all runs that nobody is at work on, and of what was computed once for many."""
-    for path in sorted(path for path in store.folder.glob("*") if is_id(path.name)):
+    for path in sorted(inside(store.folder)):
         if not path.is_dir():
             yield Fault(path, f"{path} is named like a run and is none: move it away")
         elif (run := Run(path)).claim.holder is None:
             yield from _of_run(run)
     for path in (store.folder / name for name in ("studies", "baselines")):
-        if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
-            yield Fault(path, f"{path} is no folder: move it away")
+        yield from no_folder(path)
+        if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
+            yield Fault(path, f"{path} cannot be read: {os.strerror(errno.EACCES)}")
     yield from left(store.folder.glob("baselines/.*.tmp"))
     for path in sorted(store.folder.glob("baselines/*.json")):
         try:
             numbers(path)
         except InputError as error:
             yield Fault(path, str(error))
+
+
+def no_folder(path: Path) -> Iterator[Fault]:
+    """What stands where a folder belongs."""
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+        yield Fault(path, f"{path} is no folder: move it away")
 
 
 def left(paths: Iterable[Path]) -> Iterator[Fault]:
@@ -83,7 +92,7 @@ def set_aside(store: Store, path: Path) -> Path | None:
     """Move it to where nothing reads it; none if somebody is at work on it by now."""
     places = (aside(store) / f"{path.name}-{number}" for number in count(1))
     place = next(place for place in places if not os.path.lexists(place))
-    if path.is_dir() and not path.is_symlink() and _can_be_locked(path):
+    if is_id(path.name) and path.is_dir() and not path.is_symlink() and _can_be_locked(path):
         claim = Claim(path / ("driver" if path.parent.name == "studies" else "claim"))
         return place if claim.move_folder(place) else None
     os.rename(path, place)
@@ -101,13 +110,25 @@ def _can_be_locked(folder: Path) -> bool:
 
 def _of_run(run: Run) -> Iterator[Fault]:
     try:
-        if run.folder.is_symlink() or any(run.folder.glob("[!.]*.*")):  # or else it was claimed and never begun
+        if any(re.match(r"[^.].*\.", name) for name in os.listdir(run.folder)):  # or it was claimed and never begun
             _look(run)
         leftovers = run.leftovers()
     except (InputError, OSError) as error:
-        yield Fault(run.folder, str(error), other=isinstance(error, OtherVersionError))
+        yield Fault(run.folder, told(error), other=isinstance(error, OtherVersionError))
         return
+    yield from _of_environment(run)
     yield from map(leftover, leftovers)
+
+
+def _of_environment(run: Run) -> Iterator[Fault]:
+    """A fault of this file alone: no number of a run depends on where it was made."""
+    path = run.folder / "env.json"
+    try:
+        look_at_files(run.folder, (path.name,))
+        if path.exists():
+            _ = run.environment
+    except (InputError, OSError) as error:
+        yield Fault(path, told(error), other=isinstance(error, OtherVersionError))
 
 
 def _look(run: Run) -> None:
@@ -118,8 +139,6 @@ def _look(run: Run) -> None:
     if config.get("rules", 1) != RULES:
         raise OtherVersionError(f"{run.folder} was made by rules {config.get('rules', 1)}")
     look_at_files(run.folder, (*FILES, *OURS))
-    if (run.folder / "env.json").exists():
-        _ = run.environment
     if run.done:
         told = run.result.get("files", {})  # a result of older times has no hashes
         check_files(run.folder, told)

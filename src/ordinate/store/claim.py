@@ -1,6 +1,7 @@
 """Who is at work in a folder: a file that names one process. Its date is the heartbeat, for all who cannot see that."""
 
 import fcntl
+import math
 import os
 import threading
 import time
@@ -11,10 +12,11 @@ from pathlib import Path
 from uuid import uuid4
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import no_link, parse_json, regular, write_json
+from ordinate.store.files import no_link, parse_json, refuse_link, regular, write_json
 from ordinate.store.holder import Holder, started
 
 BEAT = 15.0  # seconds between heartbeats
+LONGEST = 10_000  # bytes that say who it is
 SILENCE = 120.0  # seconds without one after which a process that cannot be seen from here counts as dead
 
 
@@ -31,8 +33,8 @@ class Claim:
 
     @property
     def holder(self) -> Holder | None:
-        """Whoever holds it and is alive, as far as one can tell who only looks."""
-        return self._living(time.time())
+        """Whoever holds it and is alive, as far as one can tell who only looks: a date far ahead is no heartbeat."""
+        return self._living(time.time(), SILENCE)
 
     @property
     def mine(self) -> bool:
@@ -45,8 +47,7 @@ class Claim:
         """Nobody else takes the claim, gives it up, or writes under it meanwhile."""
         folder, path = self.path.parent, self.path.with_name(".lock")
         while True:
-            if folder.is_symlink():
-                raise InputError(f"{folder} is a link, which is not followed: move it away")
+            refuse_link(folder)
             folder.mkdir(parents=True, exist_ok=True)
             lock = no_link(str(path), os.O_RDWR | os.O_CREAT)
             try:
@@ -63,8 +64,8 @@ class Claim:
         with self.locked():
             if not self.mine:
                 holder, _ = self._read()
-                who = f"a process on {holder.host}" if holder else "somebody who has ended since"
-                raise LostClaimError(f"{self.path.parent} was taken over by {who}: this process stops")
+                how = f"was taken over by a process on {holder.host}" if holder else "is claimed by nobody any more"
+                raise LostClaimError(f"{self.path.parent} {how}: this process stops working on it")
             yield
 
     def awaited(self, lock: int) -> Holder | None:
@@ -94,6 +95,8 @@ class Claim:
 
     def give(self, pid: int, token: str = "") -> None:
         """Write down who holds it. A process that was just started for it has no token, and takes the claim itself."""
+        if self.path.is_dir():
+            raise InputError(f"{self.path} is a folder, where a file says who is at work: move it away")
         write_json(self.path, asdict(Holder(pid, token, started(pid))))
 
     def free(self) -> None:
@@ -119,19 +122,19 @@ class Claim:
             os.rename(self.path.parent, place)
             return True
 
-    def _living(self, now: float) -> Holder | None:
-        """By its process where that can be seen from here, by its heartbeat where it cannot."""
+    def _living(self, now: float, ahead: float = math.inf) -> Holder | None:
+        """By its process where that can be seen from here, by its heartbeat, at most so far ahead, where it cannot."""
         holder, beat = self._read()
         if holder is None:
             return None
-        return holder if (holder.runs if holder.near else now - beat < SILENCE) else None
+        return holder if (holder.runs if holder.near else -ahead < now - beat < SILENCE) else None
 
     def _read(self) -> tuple[Holder | None, float]:
         """Who stands there, if anybody can be read, and when the heart beat last."""
         try:
             # opened anew: of what is not, a shared disk may tell a date of a minute ago
             with open(self.path, "rb", opener=regular) as file:
-                return Holder.read(parse_json(file.read())), os.fstat(file.fileno()).st_mtime
+                return Holder.read(parse_json(file.read(LONGEST))), os.fstat(file.fileno()).st_mtime
         except (OSError, ValueError):
             return None, 0.0
 

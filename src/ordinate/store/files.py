@@ -15,6 +15,8 @@ from uuid import uuid4
 from ordinate.core.errors import InputError
 
 Record = dict[str, Any]
+LONGEST_LINE = 2**20  # bytes of one record
+LARGEST = 2**26  # bytes of a document that is read whole: those of a store have at most some hundred thousand
 
 
 @contextmanager
@@ -51,7 +53,7 @@ def write_json(path: Path, content: Any, indent: int | None = 1) -> None:
 def read_json(path: Path) -> Any:
     """The content of a document; one that cannot be read is named."""
     try:
-        return parse_json(read_bytes(path))
+        return parse_json(read_bytes(path, LARGEST))
     except InputError:  # no file
         raise
     except OSError as error:
@@ -60,9 +62,14 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path} is damaged (not JSON): move it away") from error
 
 
-def read_bytes(path: Path) -> bytes:
-    """All of a file; a pipe is not waited for."""
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """All of a file, if it has at most so many bytes; a pipe is not waited for."""
     with open(path, "rb", opener=regular) as file:
+        size = os.fstat(file.fileno()).st_size
+        if most is not None and size > most:
+            raise InputError(
+                f"{path} is damaged (it has {size:,} bytes, and at most {most:,} belong there): move it away"
+            )
         return file.read()
 
 
@@ -105,6 +112,12 @@ def _if(number: int, path: str, wanted: bool) -> int:
     return number
 
 
+def refuse_link(folder: Path) -> None:
+    """What a link leads to belongs to somebody else."""
+    if folder.is_symlink():
+        raise InputError(f"{folder} is a link, which is not followed: move it away")
+
+
 class Journal:
     """An append-only file of JSON lines."""
 
@@ -144,17 +157,23 @@ class Journal:
 
     def sum(self, size: int) -> str:
         """The hash of so many bytes of it."""
+        found = sha256()
         with self._opened() as file:
-            return sha256(file.read(size)).hexdigest()
+            while block := file.read(min(size, LARGEST)):
+                found.update(block)
+                size -= len(block)
+        return found.hexdigest()
 
     def read(self, size: int | None = None) -> Iterator[Record]:
         """All whole lines, up to a size if one is given; a torn last line is dropped."""
         with self._opened() as file:
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), start=1):
                 if size is not None and file.tell() > size:
                     break
                 if line.endswith(b"\n"):
                     yield self._record(number, line)
+                elif len(line) == LONGEST_LINE:
+                    raise InputError(f"{self.path} is damaged (line {number} has no end): move the run's folder away")
 
     def _opened(self) -> BufferedIOBase:
         """To read; one that is not there is as good as empty."""

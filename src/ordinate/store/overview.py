@@ -3,11 +3,11 @@
 import time
 from typing import Any
 
-from ordinate.core.errors import InputError
+from ordinate.core.errors import InputError, told
 from ordinate.statistics.headline import headline
 from ordinate.statistics.observation import range_name
 from ordinate.statistics.verdict import words_of
-from ordinate.store.files import regular
+from ordinate.store.files import refuse_link, regular
 from ordinate.store.run import Run
 from ordinate.store.store import Store
 from ordinate.store.table import Row, RowCache
@@ -24,9 +24,10 @@ def overview(store: Store, known: RowCache) -> tuple[list[Row], dict[str, str]]:
         damaged[run.id] = f"{run.folder} is damaged (it has no config.json): move it away"
     for run in store.runs():
         try:
+            refuse_link(run.folder)
             rows.append(known.row(run, describe))
         except (InputError, OSError) as error:
-            damaged[run.id] = str(error)  # one such run must not hide the others
+            damaged[run.id] = told(error)  # one such run must not hide the others
     return rows, damaged
 
 

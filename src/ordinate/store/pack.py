@@ -4,7 +4,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -13,18 +13,16 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from ordinate.core.errors import InputError
 from ordinate.store.run import AT_WORK, Run
-from ordinate.store.store import Store, is_id
+from ordinate.store.store import Store, inside
+from ordinate.store.sums import SUMMED
 
 SCHEMA = 1  # of the manifest
 MANIFEST = "manifest.json"  # the files, oldest first: stores are read by age, which a zip file with fixed dates loses
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold: the same files give the same bytes on any day
 BLOCK = 2**20
-
-
-SHARED = ("studies",)  # beside the runs; what is computed once for many is computed again elsewhere
+LINK = "a link, which is not followed"
 HERE = ("claim", "heartbeat", "driver")  # who is at work, which nobody is elsewhere
-
-
+NEEDED = ("config.json", "result.json", "checkpoint.pt", *SUMMED, "study.json")  # if a run or a study has it at all
 # Where files may be: in runs and in studies; before, scores that need no encoding were packed too.
 _FILE, _ID = "(?!(claim|heartbeat|driver)$)[^./][^/]*", "[0-9a-f]{12}"
 PLACE = re.compile(f"{_ID}/{_FILE}|studies/{_ID}/([^./][^/]*/){{,2}}{_FILE}|baselines/{_ID}.json")
@@ -43,27 +41,27 @@ def pack(
 ) -> list[str]:
     """Write a store as one file: all of it, or the studies and runs of these ids. The same files give the same bytes.
 
-    A study is reported from its runs, so name those with it. Interrupted runs can be gone on with elsewhere. Tells what
-    was left out: runs that somebody is at work on, and files whose names an archive cannot have.
+    A study is reported from its runs, so name those with it. Interrupted runs can be gone on with elsewhere; what is
+    computed once for many runs is computed again there. Tells what was left out: runs that somebody is at work on, or
+    that cannot be packed as a whole, and other files that an archive cannot have.
     """
     file, everything = Path(file), studies is None and runs is None
-    folders = _all(store) if everything else _named(store, studies or (), runs or ())
-    kept, left, found = [], [], {}
-    for folder in folders:
-        if problem := _unfit(folder):
-            left.append(f"run {folder.name}: {problem}")
-        else:
-            kept.append(folder)
-    for path in (path for folder in kept for path in _files(folder)):
-        name = path.relative_to(store.folder).as_posix()
-        if problem := fault(name):
-            left.append(f"{path}: its name {problem}")
-        elif not PLACE.fullmatch(name):
-            left.append(f"{path}: it has no place in a store")
-        else:
-            found[name] = path
+    if not file.parent.is_dir():
+        raise InputError(f"{file} cannot be written: there is no folder {file.parent}")
+    found: dict[str, Path] = {}
+    left: list[str] = []
+    for folder in _all(store) if everything else _named(store, studies or (), runs or ()):
+        files, problems = _contents(store, folder)
+        needed = {folder, *(folder / name for name in NEEDED)}
+        if lacking := sorted(needed & problems.keys()):  # without it, this would be something else where it is unpacked
+            where = "" if lacking[0] == folder else f"{lacking[0].name}: "
+            left.append(f"{folder} ({where}{problems[lacking[0]]})")
+            continue
+        found |= files
+        left += [f"{path} ({problem})" for path, problem in problems.items()]
     if not found:
-        raise InputError(f"nothing to pack in {store.folder}: it has no runs and no studies that rest")
+        why = f"left out {left[0]}" if left else "it has no runs and no studies"
+        raise InputError(f"nothing to pack in {store.folder}: {why}")
     temporary = file.with_name(f".{file.name}.{uuid4().hex}.tmp")
     try:
         with open(temporary, "wb") as target:
@@ -72,7 +70,8 @@ def pack(
             os.fsync(target.fileno())
         os.replace(temporary, file)
     except OSError as error:
-        raise InputError(f"{file} cannot be packed: {error.strerror}, {error.filename}") from error
+        where = str(file) if error.filename in (None, str(temporary)) else str(error.filename)
+        raise InputError(f"{file} cannot be packed: {error.strerror}, {where}") from error
     finally:
         temporary.unlink(missing_ok=True)
     return left
@@ -94,18 +93,8 @@ def fault(name: str) -> str:
     return ""
 
 
-def _unfit(folder: Path) -> str:
-    """Why a run cannot be packed now; empty if it can."""
-    if Run(folder).claim.holder:
-        return "somebody is at work on it"
-    unread = (path for path in _files(folder) if is_id(folder.name) and not os.access(path, os.R_OK))
-    return next((f"{path} may not be read" for path in unread), "")
-
-
 def _all(store: Store) -> list[Path]:
-    if not store.folder.is_dir():
-        return []
-    return [path for path in store.folder.iterdir() if path.is_dir() and (is_id(path.name) or path.name in SHARED)]
+    return sorted([*inside(store.folder), *inside(store.folder / "studies")])
 
 
 def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Path]:
@@ -117,13 +106,38 @@ def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Pa
     return list(named.values())
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Those that belong to the store itself: what a link leads to does not, nor what a finished run left over."""
-    unwanted = AT_WORK if Run(folder).done else HERE
-    for path in folder.rglob("*"):
-        wanted = not path.name.startswith(".") and path.name not in unwanted
-        if wanted and path.is_file() and not path.is_symlink() and not folder.is_symlink():
-            yield path
+def _contents(store: Store, folder: Path) -> tuple[dict[str, Path], dict[Path, str]]:
+    """What of a run or a study to pack, by its name in the archive; and why other things in it cannot be."""
+    if folder.is_symlink() or Run(folder).claim.holder:
+        return {}, {folder: LINK if folder.is_symlink() else "somebody is at work on it"}
+    # nobody is at work elsewhere, and a finished run has no use for more
+    unwanted = AT_WORK if os.path.lexists(folder / "result.json") else HERE
+    files: dict[str, Path] = {}
+    problems: dict[Path, str] = {}
+
+    def unread(error: OSError) -> None:
+        problems[Path(error.filename)] = str(error.strerror)
+
+    for inner, folders, names in os.walk(folder, onerror=unread):
+        links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
+        for path in (Path(inner, name) for name in (*links, *names) if name not in unwanted and name[0] != "."):
+            name = path.relative_to(store.folder).as_posix()
+            if problem := _unfit(path, name):
+                problems[path] = problem
+            else:
+                files[name] = path
+    return files, problems
+
+
+def _unfit(path: Path, name: str) -> str:
+    """Why a file cannot be packed under this name; empty if it can."""
+    if os.path.islink(path):
+        return LINK
+    if not os.path.isfile(path) or not os.access(path, os.R_OK):
+        return "no file that can be read"
+    if problem := fault(name):
+        return f"its name {problem}"
+    return "" if PLACE.fullmatch(name) else "it has no place in a store"
 
 
 def _write(found: dict[str, Path], archive: ZipFile) -> None:

@@ -14,7 +14,7 @@ from ordinate.core.errors import InputError, OtherVersionError
 from ordinate.core.letters import written_out
 from ordinate.store.claim import Claim, LostClaimError
 from ordinate.store.contents import check_config, check_record, check_result
-from ordinate.store.files import Journal, Record, no_link, read_json, regular, write_atomic, write_json
+from ordinate.store.files import Journal, Record, no_link, read_json, refuse_link, regular, write_atomic, write_json
 from ordinate.store.sums import content_sum, file_sums
 
 SCHEMA = 1  # raised when the files below change their meaning
@@ -59,8 +59,14 @@ class Run:
 
     @property
     def done(self) -> bool:
-        """A link that leads nowhere is a damaged result, and not a missing one."""
-        return os.path.lexists(self.folder / "result.json")
+        """A link that leads nowhere is a damaged result, and not a missing one; nor is one that nobody may see."""
+        try:
+            os.lstat(self.folder / "result.json")
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise InputError(f"{self.folder} cannot be read: {error.strerror}") from error
+        return True
 
     @property
     def result(self) -> dict[str, Any]:
@@ -196,8 +202,7 @@ class Run:
     def _checked(
         self, name: str, read: Callable[[Path], Any], check: Callable[[dict[str, Any]], None]
     ) -> dict[str, Any]:
-        if self.folder.is_symlink():
-            raise InputError(f"{self.folder} is a link, which is not followed: move it away")
+        refuse_link(self.folder)
         content = read(self.folder / name)
         try:
             check(content)

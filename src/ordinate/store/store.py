@@ -86,14 +86,14 @@ class Store:
     ) -> dict[str, float]:
         """Numbers that are computed once and kept, under a hash of all they depend on; others than possible are not."""
         path = self.folder / kind / f"{key}.json"
-        if path.exists():
-            with suppress(InputError):  # damaged ones are computed again
-                kept = numbers(path)
-                if possible(kept) and "sum" in read_json(path):  # older ones had none
-                    return kept
+        with suppress(InputError):  # none yet; and damaged ones are computed again
+            kept = numbers(path)
+            if possible(kept) and "sum" in read_json(path):  # older ones had none
+                return kept
         content = compute()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {**content, "sum": content_sum(content)})
+        with suppress(OSError):  # no run fails for want of a place for what can be computed again
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, {**content, "sum": content_sum(content)})
         return content
 
 
@@ -116,8 +116,8 @@ def is_id(name: str) -> bool:
 def without(folder: Path, document: str, unless: Collection[str]) -> list[Path]:
     """The folders with an id for a name that lack such a document, but hold more than what somebody at work needs."""
     found = []
-    for inner in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if is_id(inner.name) and inner.is_dir() and not inner.is_symlink():
+    for inner in sorted(inside(folder)):
+        if inner.is_dir() and not inner.is_symlink():
             with suppress(OSError):
                 names = os.listdir(inner)
                 if document not in names and any(not name.startswith(".") and name not in unless for name in names):
@@ -126,15 +126,25 @@ def without(folder: Path, document: str, unless: Collection[str]) -> list[Path]:
 
 
 def by_age(folder: Path, document: str) -> list[Path]:
-    """The folders with an id for a name and such a document in them, oldest first. Links are not followed."""
-    if not folder.is_dir():
-        return []
+    """The folders with an id for a name and such a document in them, oldest first.
+
+    Links are among them, though they are not followed: whoever reads one will say so.
+    """
     ages: dict[Path, float] = {}
-    for inner in folder.iterdir():
-        if is_id(inner.name) and not inner.is_symlink():
-            with suppress(FileNotFoundError, NotADirectoryError):
-                ages[inner] = _age(inner / document)
+    for inner in inside(folder):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            ages[inner] = _age(inner if inner.is_symlink() else inner / document)
     return sorted(ages, key=lambda inner: ages[inner])
+
+
+def inside(folder: Path) -> list[Path]:
+    """What has an id for a name."""
+    try:
+        return [inner for inner in folder.iterdir() if is_id(inner.name)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise InputError(f"{folder} cannot be read: {error.strerror}") from error
 
 
 def _age(path: Path) -> float:

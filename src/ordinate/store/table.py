@@ -1,17 +1,19 @@
 """Short rows about finished runs, kept so that a long list need not open every result again."""
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import Journal, parse_json, regular, write_atomic
+from ordinate.store.files import LONGEST_LINE, Journal, parse_json, regular, write_atomic
 from ordinate.store.run import Run
 from ordinate.store.store import Store
 
 Row = dict[str, Any]
+LARGEST = 2**29  # bytes: half a million rows
 
 
 class RowCache:
@@ -24,7 +26,10 @@ class RowCache:
         self.new: list[Row] = []
         self.useless = 0  # lines of another version, superseded or damaged
         with suppress(OSError, InputError), open(self.journal.path, "rb", opener=regular) as file:
-            for text in file:
+            if os.fstat(file.fileno()).st_size > LARGEST:
+                self.useless = LARGEST  # to be written anew
+                return
+            for text in iter(lambda: file.readline(LONGEST_LINE), b""):
                 self._remember(text)
 
     def _remember(self, text: bytes) -> None:

@@ -1,5 +1,7 @@
 """A folder from a packed store, without trust in whoever made the file."""
 
+import fcntl
+import glob
 import json
 import os
 import shutil
@@ -9,18 +11,20 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from ordinate.core.errors import InputError
+from ordinate.store.files import LARGEST, regular
 from ordinate.store.pack import BLOCK, MANIFEST, PLACE, SCHEMA, Packed, fault
 
 MOST_FILES = 200_000
 MOST_BYTES = 50 * 2**30
 LARGEST_MANIFEST = 64 * 2**20
+LOCK = "lock"
 # What reading a damaged zip file can end in.
 BROKEN = (BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, IndexError, OverflowError)
 
@@ -62,11 +66,21 @@ def _opened(file: Path) -> Iterator[ZipFile]:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
-    """A new folder, in one that nobody else can look into and that goes away in the end."""
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    """A new folder, in one that nobody else can look into and that goes away in the end.
+
+    Those of processes that were killed go away with it: theirs are locked by nobody.
+    """
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}.unpacking.*"):
+        with suppress(OSError), open(left / LOCK, "rb", opener=regular) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left, ignore_errors=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.unpacking.", dir=folder.parent))
     try:
-        (temporary / "new").mkdir()
-        yield temporary / "new"
+        with open(temporary / "fresh", "xb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            os.replace(temporary / "fresh", temporary / LOCK)  # which is never there without being locked
+            (temporary / "new").mkdir()
+            yield temporary / "new"
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -95,6 +109,9 @@ def _checked(archive: ZipFile, file: Path) -> list[Packed]:
         raise InputError(f"{file} is refused: it would unpack to {total:,} bytes, and {MOST_BYTES:,} are the most")
     if not files:
         raise InputError(f"{file} is refused: it holds no file of a store")
+    if large := [packed for packed in files if packed.name.endswith(".json") and packed.size > LARGEST]:
+        told = f"{large[0].name!r} has {large[0].size:,} bytes, and a document has at most {LARGEST:,}"
+        raise InputError(f"{file} is refused: {told}")
     if odd := [name for name in sorted(listed) if not PLACE.fullmatch(name)]:
         raise InputError(f"{file} is refused: {odd[0]!r} has no place in a store")
     return files

@@ -1,15 +1,18 @@
 """Whether a store is sound, and what to type so that what is damaged is done again."""
 
+import json
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from ordinate.core.errors import InputError, OtherVersionError
+from ordinate.core.config import digest, to_dict
+from ordinate.core.errors import InputError, OtherVersionError, told
 from ordinate.store import Run, Store
-from ordinate.store.check import LOCK, Fault, left, leftover, look_at_files
+from ordinate.store.check import LOCK, Fault, left, leftover, look_at_files, no_folder
 from ordinate.store.check import faults as faults_of_runs
-from ordinate.store.files import read_json
-from ordinate.studies import asked, shelf
+from ordinate.studies import shelf
 from ordinate.studies.driver import driver
 from ordinate.studies.gather import gather
 from ordinate.studies.shelf import Kept
@@ -28,17 +31,18 @@ def faults(store: Store) -> Iterator[Fault]:
         if run.folder not in damaged and run.state in ("interrupted", "failed"):
             with suppress(OtherVersionError):
                 yield from _that_cannot_go_on(run)
-    for folder in shelf.lost(store):
-        yield Fault(folder, f"{folder} is damaged (it has no study.json): move it away")
-    for name in sorted(shelf.names(store)):
-        yield from _of_study(store, store.folder / "studies" / name)
+    with suppress(InputError):  # of the folder as a whole, which is among the faults already
+        for folder in shelf.lost(store):
+            yield Fault(folder, f"{folder} is damaged (it has no study.json): move it away")
+        for name in sorted(shelf.names(store)):
+            yield from _of_study(store, store.folder / "studies" / name)
 
 
 def _that_cannot_go_on(run: Run) -> Iterator[Fault]:
     try:
         resume.check(run)
     except (InputError, OSError) as error:
-        yield Fault(run.folder, str(error))
+        yield Fault(run.folder, told(error))
 
 
 def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
@@ -48,11 +52,21 @@ def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
     except OtherVersionError as error:
         yield Fault(folder, str(error), other=True)
     except (InputError, OSError) as error:
-        yield Fault(folder, str(error))
+        yield Fault(folder, told(error))
         return
+    yield from _of_report(folder)
     if driver(folder) is None:
         yield from map(leftover, (path for path in (folder / "driver",) if path.exists()))
         yield from left(folder.rglob(".*.tmp"))
+
+
+def _of_report(folder: Path) -> Iterator[Fault]:
+    """What stands where it would be written."""
+    page = folder / "report.html"
+    if os.path.lexists(page) and (page.is_symlink() or not page.is_file()):
+        yield Fault(page, f"{page} is no file: move it away")
+    for name in ("tables", "figures"):
+        yield from no_folder(folder / name)
 
 
 def runs_of(store: Store, kept: Kept) -> set[str]:
@@ -60,6 +74,28 @@ def runs_of(store: Store, kept: Kept) -> set[str]:
     state = State(kept.study, store)
     next_stage(state)  # which does not look beyond a pilot that is missing
     return state.asked | {row["run"] for row in gather(State(kept.study, store), kept.command).runs}
+
+
+def runs_to_pack(store: Store, kept: Kept) -> set[str]:
+    """Those of its runs that are there; while some are missing, all that may be read once they are not."""
+    state = State(kept.study, store)
+    missing = next_stage(state).missing or state.failed
+    ours = runs_of(store, kept) | (_alike(store, kept) if missing else set())
+    return {name for name in ours if store.run(name).folder.is_dir()}
+
+
+def _alike(store: Store, kept: Kept) -> set[str]:
+    """The runs of a store that differ from those of a study in nothing but their seed, rate and budget."""
+    bases = [_without_budget(json.loads(json.dumps(to_dict(base)))) for _, _, base in kept.study.bases]
+    found = set()
+    for run in store.runs():
+        with suppress(InputError, OSError):
+            found |= {run.id} if _without_budget(run.config) in bases else set()
+    return found
+
+
+def _without_budget(config: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name not in ("seed", "lr", "steps", "warmup")}
 
 
 def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
@@ -77,9 +113,10 @@ def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
 
 
 def _alone(store: Store, path: Path) -> str | None:
-    with suppress(InputError, ValueError):
-        if path.parent == store.folder:
-            return again.command(Run(path).config)
-        content = read_json(path / "study.json")
-        return asked.checked(content.get("command")) if isinstance(content, dict) else None
+    """The command of a run or a study that still says, and can be believed, what it is."""
+    with suppress(InputError):
+        if path.parent.name == "studies":
+            return shelf.find(store, path.name).command
+        config = Run(path).config
+        return again.command(config) if digest(config) == path.name else None
     return None

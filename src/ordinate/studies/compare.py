@@ -117,6 +117,6 @@ def carry_out(study: Study, store: Store, executor: Executor, watch: EventWatch,
         if begin:
             begin(state, stage)
         state.failed |= executor.run(stage.missing, watch)
-    for run_id in state.asked:
+    for run_id in state.asked - state.damaged.keys():
         store.run(run_id).tidy()
     return state

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from ordinate.core.errors import told
 from ordinate.store import Store
 from ordinate.training import Progress, RunConfig, train
 
@@ -63,7 +64,7 @@ class Plain:
             try:
                 train(config, self.store, tell)
             except Exception as error:  # kept with the run, whatever it is
-                failures[config.id] = self.store.run(config.id).error or f"{type(error).__name__}: {error}"
+                failures[config.id] = self.store.run(config.id).error or told(error)
                 watch(Event("failed", config, error=failures[config.id]))
             else:
                 watch(Event("done", config))

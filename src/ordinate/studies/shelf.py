@@ -7,7 +7,7 @@ from pathlib import Path
 from ordinate.core.errors import InputError, OtherVersionError, nearest
 from ordinate.core.rules import RULES
 from ordinate.store import Store
-from ordinate.store.files import read_json, write_json
+from ordinate.store.files import read_json, refuse_link, write_json
 from ordinate.store.run import SCHEMA, readable
 from ordinate.store.store import by_age, without
 from ordinate.store.sums import check_sum, content_sum
@@ -76,6 +76,7 @@ def asked_before(store: Store, command: str) -> Kept | None:
 
 
 def _read(folder: Path) -> Kept:
+    refuse_link(folder)
     content = readable(read_json(folder / "study.json"), folder / "study.json")
     try:
         check_sum(content)

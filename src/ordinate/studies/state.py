@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ordinate.core.errors import InputError
+from ordinate.core.errors import InputError, told
 from ordinate.core.task import Task
 from ordinate.statistics.looks import Looks
 from ordinate.statistics.looks import plan as plan_looks
@@ -72,7 +72,7 @@ class State:
                     return None
                 self._results[config.id] = self._usable(config, run.result)
             except (InputError, OSError) as error:
-                self.damaged[config.id] = self.failed[config.id] = str(error)
+                self.damaged[config.id] = self.failed[config.id] = told(error)
         return self._results.get(config.id)
 
     def _usable(self, config: RunConfig, result: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class State:
 
     def waiting(self, configs: list[RunConfig]) -> list[RunConfig]:
         """Those that are still to be done."""
-        return [c for c in configs if c.id not in self.failed and self.result(c) is None]
+        return [c for c in configs if self.result(c) is None and c.id not in self.failed]  # reading may find damage
 
     def arms(self) -> list[Arm]:
         """One for each task and encoding. No arm depends on which others are compared with it."""

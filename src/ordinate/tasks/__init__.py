@@ -19,7 +19,7 @@ def names() -> list[str]:
 
 def create(name: str, **parameters: Any) -> Task:
     """A task, ready to draw from; `ordinate show NAME` lists the parameters."""
-    return registry.get(name)(**registry.checked(name, parameters))
+    return registry.make(name, **registry.checked(name, parameters))
 
 
 def parse(text: str) -> tuple[str, Task]:

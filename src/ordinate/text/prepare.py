@@ -57,9 +57,10 @@ def prepare(request: Request, folder: str | Path, *, workers: int | None = None,
     watch = watch or (lambda progress: None)
     with _alone(folder):
         survey = surveyed(request, folder) or _survey(request, folder, watch)
-        if not (folder / MANIFEST).exists():
+        finished = (folder / MANIFEST).exists()
+        if not finished:
             _Preparation(request, folder, survey, workers, watch).carry_out()
-    return open_corpus(folder)
+    return open_corpus(folder, verify=finished)
 
 
 def cores() -> int:
@@ -158,6 +159,7 @@ class _Preparation:
         shard = open_shard(self.folder / name)
         if shard.header.tokenizer != tokenizer:
             raise InputError(f"{shard.path} was made with another tokenizer: {_ELSEWHERE}")
+        shard.verify()  # it may be one of long ago
         return shard.header
 
 

@@ -94,6 +94,8 @@ def _progress(content: dict[str, Any], steps: int) -> Saved:
         value = content.get(field.name)
         if not isinstance(value, field.type) or isinstance(value, bool):  # type: ignore[arg-type]
             raise ValueError(f"{field.name} is {value!r}")
+    if unknown := content.keys() - {field.name for field in fields(Saved)}:
+        raise ValueError(f"{min(unknown, key=str)!r} is nothing that a run saves")
     saved = Saved(**content)
     first, learnt = saved.above or 0, saved.learnt or 0
     if not 0 <= saved.step <= steps:

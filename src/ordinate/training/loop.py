@@ -1,5 +1,6 @@
 """Training one run, from its configuration to its result."""
 
+import logging
 import math
 import time
 from collections.abc import Callable
@@ -83,6 +84,7 @@ def attempt(config: RunConfig, store: Store, watch: ProgressWatch | None = None)
                 Training(config, store, run, watch or (lambda progress: None)).go()
         except LostClaimError as lost:
             run.log(str(lost))
+            logging.getLogger("ordinate").warning("ordinate: %s", lost)  # on stderr, unless somebody wants it elsewhere
             return run.done
         except Exception as error:
             run.fail(error)

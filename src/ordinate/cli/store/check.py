@@ -2,10 +2,13 @@
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from ordinate.core.amounts import counted
 
 if TYPE_CHECKING:
     from ordinate.store import Store
@@ -30,9 +33,12 @@ def run(
     runs = open_store(store)
     found = list(faults(runs))
     damaged = [fault for fault in found if not fault.leftover and not fault.other]
+    studies = 0
+    with suppress(InputError):  # a folder that cannot be read is among what was found
+        studies = len(shelf.names(runs))
     told: dict[str, Any] = {
         "runs": len(runs.runs()),
-        "studies": len(shelf.names(runs)),
+        "studies": studies,
         "damaged": [{"path": str(fault.path), "problem": fault.problem} for fault in damaged],
         "leftovers": [str(fault.path) for fault in found if fault.leftover],
         "others": [{"path": str(fault.path), "problem": fault.problem} for fault in found if fault.other],
@@ -46,39 +52,63 @@ def run(
 
 def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
     """What was moved, and what to type to get it again."""
-    from ordinate.store import Run
+    from ordinate.core.errors import InputError, told
     from ordinate.store.check import aside, set_aside
-    from ordinate.store.claim import Claim
-    from ordinate.store.store import is_id
     from ordinate.studies.check import ways_back
 
     damaged = [fault.path for fault in found if not fault.leftover and not fault.other]
     if damaged:
         aside(store)
-    again = ways_back(store, damaged)
-    moved = {path: place for path in damaged if (place := set_aside(store, path))}
+    ways = ways_back(store, damaged)
+    moved: dict[str, str] = {}
+    stayed: dict[Path, str] = {}
+    for path in damaged:
+        try:
+            place = set_aside(store, path)
+        except (InputError, OSError) as error:  # which is no reason to leave the others
+            stayed[path] = told(error)
+            continue
+        if place is None:
+            stayed[path] = "somebody is at work on it"
+        else:
+            moved[str(path)] = str(place)
     for fault in found:
-        if fault.leftover and is_id(fault.path.parent.name) and fault.path.parent.parent == store.folder:
-            Run(fault.path.parent).tidy()
-        elif fault.leftover and fault.path.name == "driver":
-            Claim(fault.path).clear()
-        elif fault.leftover:
-            fault.path.unlink(missing_ok=True)
-    for path in set(damaged) - moved.keys():
-        print(f"ordinate: {path} was left where it is: somebody is at work on it", file=sys.stderr)
-    return {"moved": {str(path): str(place) for path, place in moved.items()}, "again": again}
+        if fault.leftover:
+            try:
+                _remove(store, fault.path)
+            except (InputError, OSError) as error:
+                stayed[fault.path] = told(error)
+    for path, why in stayed.items():
+        print(f"ordinate: {path} was left where it is: {why}", file=sys.stderr)
+    gone = {Path(path).name for path in moved}
+    again = {command: ours for command, ids in ways.items() if (ours := [name for name in ids if name in gone])}
+    return {"moved": moved, "again": again}
+
+
+def _remove(store: "Store", path: Path) -> None:
+    """What a process left that died, unless another is at work there."""
+    from ordinate.store import Run
+    from ordinate.store.claim import Claim
+    from ordinate.store.store import is_id
+
+    if is_id(path.parent.name) and path.parent.parent == store.folder:
+        Run(path.parent).tidy()
+    elif path.name == "driver":
+        Claim(path).clear()
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _lines(told: dict[str, Any], option: str) -> list[str]:
     """A table of what is damaged, and in words what was done about it; `option` names the store."""
-    lines = [f"{told['runs']} runs and {told['studies']} studies: {len(told['damaged'])} damaged"]
+    lines = [f"{counted(told['runs'], 'run')} and {counted(told['studies'], 'study')}: {len(told['damaged'])} damaged"]
     lines += [f"  {item['problem']}" for item in told["damaged"]]
     if told["others"]:
         first = told["others"][0]["problem"]
-        lines.append(f"{len(told['others'])} are sound, but cannot be used by this program; the first: {first}")
+        lines.append(f"sound, but of no use to this program: {len(told['others'])}; the first: {first}")
     if told["leftovers"]:
         done = "removed" if "moved" in told else "removed by --repair"
-        lines.append(f"{len(told['leftovers'])} files were left by processes that died: harmless, {done}")
+        lines.append(f"left by processes that died: {counted(len(told['leftovers']), 'file')}; harmless, {done}")
     if "moved" not in told:
         repair = f"set aside what is damaged with  ordinate store check --repair{option}"
         return [*lines, repair] if told["damaged"] else lines

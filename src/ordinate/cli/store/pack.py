@@ -15,7 +15,7 @@ def run(
     store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
 ) -> None:
     """Write a store, or some of its studies with their runs, as one file that `ordinate store unpack` reads."""
-    from ordinate.core.errors import InputError
+    from ordinate.core.errors import InputError, brief
 
     if str(file) == "-" and sys.stdout.isatty():
         raise InputError("a zip file is nothing for a terminal: name a file, or pipe it on")
@@ -30,7 +30,7 @@ def run(
         left = _pack(store, file, studies)
         print(f"{file}: {file.stat().st_size / 1e6:,.1f} MB")
     for what in left:
-        print(f"ordinate: left out {what}", file=sys.stderr)
+        print(f"ordinate: left out {brief(what)}", file=sys.stderr)
 
 
 def _pack(store: Path, file: Path, studies: list[str]) -> list[str]:
@@ -38,11 +38,11 @@ def _pack(store: Path, file: Path, studies: list[str]) -> list[str]:
     from ordinate.store import open_store
     from ordinate.store.pack import pack
     from ordinate.studies import shelf
-    from ordinate.studies.check import runs_of
+    from ordinate.studies.check import runs_to_pack
 
     whole = open_store(store)
     if not studies:
         return pack(whole, file)
     kept = [shelf.find(whole, start) for start in studies]
-    runs = {run for one in kept for run in runs_of(whole, one) if whole.run(run).folder.is_dir()}
+    runs = {run for one in kept for run in runs_to_pack(whole, one)}
     return pack(whole, file, studies={one.study.id for one in kept}, runs=runs)

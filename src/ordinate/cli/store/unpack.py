@@ -1,12 +1,17 @@
 """`ordinate store unpack`: a folder of runs from a file that somebody handed on."""
 
+import shutil
+import sys
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import typer
 
+from ordinate.core.amounts import counted
+
 
 def run(
-    file: Path = typer.Argument(help="A zip file that `ordinate store pack` wrote."),
+    file: Path = typer.Argument(help="A zip file that `ordinate store pack` wrote; - for stdin."),
     store: Path = typer.Option(Path("runs"), "--store", help="The folder to make; it must not exist yet."),
 ) -> None:
     """Make a folder of runs. It appears whole and checked, or not at all; nothing in the file is trusted."""
@@ -14,6 +19,12 @@ def run(
     from ordinate.store.unpack import unpack
     from ordinate.studies import shelf
 
-    unpack(file, store)
+    if str(file) == "-":
+        with NamedTemporaryFile(suffix=".zip") as piped:  # a zip file is read from its end
+            shutil.copyfileobj(sys.stdin.buffer, piped)
+            piped.flush()
+            unpack(piped.name, store)
+    else:
+        unpack(file, store)
     made = open_store(store)
-    print(f"{store}: {len(made.runs())} runs and {len(shelf.names(made))} studies")
+    print(f"{store}: {counted(len(made.runs()), 'run')} and {counted(len(shelf.names(made)), 'study')}")
