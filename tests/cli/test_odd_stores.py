@@ -9,6 +9,7 @@ import pytest
 
 from ordinate.store import open_store
 from ordinate.store.files import LARGEST
+from ordinate.training import again
 
 from .conftest import Program
 from .test_store import SETTINGS, carry_out, checked, compared, report, whole
@@ -133,6 +134,30 @@ def test_a_linked_result_is_left_out_with_its_run_and_an_unread_report_alone(
     assert ordinate("store", "unpack", "all.zip", "--store", "new").out == "new: 3 runs and 1 study\n"
 
 
+def test_a_study_without_its_request_is_told_of(ordinate: Program, compared: Path) -> None:
+    (study,) = (compared / "studies").iterdir()
+    (study / "report.html").touch()
+    (study / "study.json").unlink()
+    done = ordinate("report", "--store", "runs")
+    assert done.code == 2 and f"runs/studies/{study.name} is damaged (it has no study.json)" in done.err
+
+
+def test_no_temporary_name_is_told(ordinate: Program, compared: Path) -> None:
+    run = first(compared)
+    (run / "result.json").unlink()
+    (run / "env.json").unlink()
+    (run / "env.json").mkdir()
+    command = shlex.split(again.command(open_store(compared).run(run.name).config) or "")[1:]
+    done = ordinate(*command, "--store", "runs")
+    assert done.code == 2 and f"{run.name}/env.json is a folder, where a file belongs: move it away" in done.err
+    (run / "env.json").rmdir()
+    (run / ".lock").touch()
+    run.chmod(0o555)
+    done = ordinate(*command, "--store", "runs", ordinary=True)
+    run.chmod(0o755)
+    assert done.code == 1 and f"Permission denied (runs/{run.name}/claim)" in done.err and ".tmp" not in done.err
+
+
 def test_a_command_is_told_only_if_it_is_the_one_that_was_kept(ordinate: Program, compared: Path) -> None:
     (study,) = (compared / "studies").iterdir()
     content = (study / "study.json").read_text()
@@ -167,7 +192,7 @@ def test_a_folder_in_place_of_a_claim_is_named(ordinate: Program, compared: Path
     (study,) = (compared / "studies").iterdir()
     command = shlex.split(json.loads((study / "study.json").read_text())["command"])[1:]
     done = ordinate(*command, "--workers", "0", "--store", "runs")
-    assert done.code == 1 and f"runs/{run.name}/claim is a folder, where a file says who is at work" in done.err
+    assert done.code == 1 and f"runs/{run.name}/claim is a folder, where a file belongs" in done.err
     assert ".tmp" not in done.err and "Error:" not in done.err
 
 

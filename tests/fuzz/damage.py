@@ -40,7 +40,7 @@ def damaged(draw: Random, data: bytes) -> bytes:
 def damage(draw: Random, path: Path) -> None:
     """One file, by what it holds or by what it is."""
     inside: dict[str, Callable[[Random, Path], None]] = {".json": _document, ".jsonl": _lines, ".pt": tensors_in}
-    match draw.randrange(9):
+    match draw.randrange(11):
         case 0:
             path.unlink()
         case 1:
@@ -54,6 +54,11 @@ def damage(draw: Random, path: Path) -> None:
             os.mkfifo(path)
         case 4:
             path.write_bytes(b"[" * 100_000)
+        case 9:
+            forbidden = path if draw.random() < 0.5 else path.parent
+            forbidden.chmod(draw.choice((0, 0o400, 0o500)))
+        case 10 if draw.random() < 0.2:
+            os.truncate(path, 3 * 2**30)
         case 5 | 6 | 7 if path.suffix in inside:
             inside[path.suffix](draw, path)
         case _:

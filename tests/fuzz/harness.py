@@ -1,5 +1,6 @@
 """One hostile case: made from its kind and number alone, run in a process with limits, and judged."""
 
+import ctypes
 import json
 import os
 import resource
@@ -124,6 +125,8 @@ def _child(folder: Path, arguments: list[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
         held = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        version = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        ctypes.CDLL(None).capset(version, (ctypes.c_uint32 * 6)())  # what nobody may read, root may not either
         resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY, held + MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -56,12 +56,20 @@ def store(draw: Random, folder: Path) -> list[str]:
     files = sorted(path for path in (folder / "runs").rglob("*") if path.is_file())
     for path in draw.sample(files, draw.choice((1, 1, 2, 3))):
         damage(draw, path)
+    if draw.random() < 0.05:
+        elsewhere(draw.choice(sorted(path for path in (folder / "runs").rglob("*") if path.is_dir())), folder)
     form = draw.choice(("html", "md", "csv", "tex", "json"))
     commands = (["status"], ["status", "--json"], ["report"], ["report", "--format", form], UNFINISHED, COMPARED)
     (study,) = (whole() / "studies").iterdir()
     checks = (["store", "check"], ["store", "check", "--json"], ["store", "check", "--repair"])
     packs = (["store", "pack", "all.zip"], ["store", "pack", "-"], ["store", "pack", "one.zip", study.name])
     return draw.choice((*commands, *commands, *checks, *packs))
+
+
+def elsewhere(path: Path, folder: Path) -> None:
+    """A link in place of a folder, to where it went."""
+    path.rename(folder / "elsewhere")
+    path.symlink_to(folder / "elsewhere")
 
 
 @cache

@@ -95,8 +95,6 @@ class Claim:
 
     def give(self, pid: int, token: str = "") -> None:
         """Write down who holds it. A process that was just started for it has no token, and takes the claim itself."""
-        if self.path.is_dir():
-            raise InputError(f"{self.path} is a folder, where a file says who is at work: move it away")
         write_json(self.path, asdict(Holder(pid, token, started(pid))))
 
     def free(self) -> None:

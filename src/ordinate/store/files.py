@@ -5,7 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
@@ -22,6 +22,8 @@ LARGEST = 2**26  # bytes of a document that is read whole: those of a store have
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write that replaces another as a whole: temporary name, sync, rename, sync of the folder."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, where a file belongs: move it away")
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")  # machines that share a store may share a pid
     try:
         with open(temporary, "wb") as file:
@@ -29,8 +31,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(path), None  # the name that people know
         raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -62,11 +67,11 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path} is damaged (not JSON): move it away") from error
 
 
-def read_bytes(path: Path, most: int | None = None) -> bytes:
+def read_bytes(path: Path, most: int = 2**30) -> bytes:
     """All of a file, if it has at most so many bytes; a pipe is not waited for."""
     with open(path, "rb", opener=regular) as file:
         size = os.fstat(file.fileno()).st_size
-        if most is not None and size > most:
+        if size > most:
             raise InputError(
                 f"{path} is damaged (it has {size:,} bytes, and at most {most:,} belong there): move it away"
             )

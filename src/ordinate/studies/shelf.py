@@ -55,6 +55,8 @@ def find(store: Store, start: str = "") -> Kept:
     known = names(store)
     if store.folder.exists() and not store.folder.is_dir():
         raise InputError(f"{store.folder} is a file, not a folder of runs")
+    if not known and (folders := lost(store)):
+        raise InputError(f"{folders[0]} is damaged (it has no study.json): move it away")
     if not known:
         raise InputError(f"no study in {store.folder} yet: start one with  ordinate compare k_back{store.option}")
     found = [name for name in known if name.startswith(start)]

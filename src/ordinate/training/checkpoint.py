@@ -2,6 +2,7 @@
 
 import io
 import os
+import reprlib
 import zipfile
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -93,7 +94,7 @@ def _progress(content: dict[str, Any], steps: int) -> Saved:
     for field in fields(Saved):
         value = content.get(field.name)
         if not isinstance(value, field.type) or isinstance(value, bool):  # type: ignore[arg-type]
-            raise ValueError(f"{field.name} is {value!r}")
+            raise ValueError(f"{field.name} is {reprlib.repr(value)}")
     if unknown := content.keys() - {field.name for field in fields(Saved)}:
         raise ValueError(f"{min(unknown, key=str)!r} is nothing that a run saves")
     saved = Saved(**content)
