@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass, replace
+from itertools import islice
 from typing import Any, overload
 
 import orjson
@@ -15,6 +16,7 @@ Value = str | int | float | bool | None
 
 _SLOW = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _LINES = 4  # levels of a JSON document that have one entry a line
+_FEW, _MANY = 20, 500  # entries that may share a line in the deepest of these; those that are written at once
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are their wide forms
 
 
@@ -161,8 +163,14 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
 
 
-class Line(dict[str, Any]):
-    """An object that stands on one line of a JSON document: there may be a million of them."""
+class Lines(Iterator[Any]):
+    """Objects of a JSON document that have a line each, wherever they stand: there may be a million of them."""
+
+    def __init__(self, made: Iterable[Any]) -> None:
+        self.made = iter(made)
+
+    def __next__(self) -> Any:
+        return next(self.made)
 
 
 @dataclass(frozen=True)
@@ -181,7 +189,7 @@ def plain(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,
         "title": table.title,
-        "rows": (Line(zip(names, row, strict=True)) for row in table.rows),
+        "rows": Lines(dict(zip(names, row, strict=True)) for row in table.rows),
     }
 
 
@@ -205,7 +213,7 @@ def unfolded(data: Any) -> dict[str, Any]:
 
 def _known(value: Any) -> Any:
     """What the encoder does not know, as something that it does."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | Iterator):
         return list(value)
     return float(value) if isinstance(value, float) else str(value)
 
@@ -217,18 +225,24 @@ def as_json(content: Any) -> str:
 
 def json_pieces(content: Any, depth: int = 0) -> Iterator[str]:
     """One document in pieces, so that one of a gigabyte need not be held: objects and lists down to a depth have
-    one entry a line, and what is deeper is one piece. Data classes and iterators are taken as they come."""
-    if depth >= _LINES or isinstance(content, Line):
+    one entry a line, and what is deeper, or short, is one piece. Data classes and iterators are taken as they come."""
+    if is_dataclass(content) and not isinstance(content, type | Entries):
+        content = unfolded(content)
+    if depth >= _LINES or _short(content, depth):
         yield _piece(content)
     elif isinstance(content, dict | Entries):
-        entries = ((f"{json.dumps(str(key))}: ", value) for key, value in content.items())
-        yield from _entries("{", entries, "}", depth)
-    elif is_dataclass(content) and not isinstance(content, type):
-        yield from json_pieces(unfolded(content), depth)
-    elif isinstance(content, list | tuple | Iterator):
-        yield from _entries("[", (("", value) for value in content), "]", depth)
+        yield from _entries(((f"{json.dumps(str(key))}: ", value) for key, value in content.items()), "{}", depth)
+    elif depth + 1 >= _LINES or isinstance(content, Lines):
+        yield from _together(iter(content), depth)
     else:
-        yield _piece(content)
+        yield from _entries((("", value) for value in content), "[]", depth)
+
+
+def _short(content: Any, depth: int) -> bool:
+    """Whether it stands on one line, where many such would."""
+    if isinstance(content, dict | list | tuple):
+        return depth + 1 >= _LINES and len(content) <= _FEW
+    return not isinstance(content, Entries | Iterator)
 
 
 def _piece(content: Any) -> str:
@@ -240,14 +254,24 @@ def _piece(content: Any) -> str:
     return line.decode() if line.isascii() else _SLOW.encode(jsonable(content))
 
 
-def _entries(first: str, entries: Iterator[tuple[str, Any]], last: str, depth: int) -> Iterator[str]:
+def _entries(entries: Iterator[tuple[str, Any]], ends: str, depth: int) -> Iterator[str]:
     empty, margin = True, "\n" + " " * (depth + 1)
     for key, value in entries:
-        start = f"{first if empty else ','}{margin}{key}"
-        if isinstance(value, Line):  # most are: one string each
-            yield start + _piece(value)
-        else:
-            yield start
-            yield from json_pieces(value, depth + 1)
+        yield f"{ends[0] if empty else ','}{margin}{key}"
+        yield from json_pieces(value, depth + 1)
         empty = False
-    yield first + last if empty else "\n" + " " * depth + last
+    yield ends if empty else "\n" + " " * depth + ends[1]
+
+
+def _together(content: Iterator[Any], depth: int) -> Iterator[str]:
+    """A list with one entry a line, many at a time: a call for each of a million would take longer than writing it."""
+    empty, margin = True, "\n" + " " * (depth + 1)
+    while chunk := list(islice(content, _MANY)):
+        text = _piece(chunk)[1:-1]
+        if all(isinstance(entry, dict) for entry in chunk) and text.count("},{") == len(chunk) - 1:
+            text = text.replace("},{", f"}},{margin}{{")
+        else:  # no objects, or others within them
+            text = f",{margin}".join(map(_piece, chunk))
+        yield f"{'[' if empty else ','}{margin}{text}"
+        empty = False
+    yield "[]" if empty else "\n" + " " * depth + "]"

@@ -10,7 +10,7 @@ from ordinate.report.output import make_folder, put
 from ordinate.report.sentences import sentences
 from ordinate.report.table import (
     Entries,
-    Line,
+    Lines,
     Table,
     as_json,
     comma_separated,
@@ -154,7 +154,7 @@ def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
         "steps": {
             encoding: unfolded(own) | (_middle(own) if own.seeds else {}) for encoding, own in task.steps.items()
         },
-        "pairs": (Line(unfolded(pair), claim=pair.claim) for pair in task.pairs),
+        "pairs": Lines(unfolded(pair) | {"claim": pair.claim} for pair in task.pairs),
         "sentences": sentences(comparison.analysis, task),
         "alarms": (unfolded(alarm) | {"text": alarm_text(alarm)} for alarm in task.alarms),
     }

@@ -1,7 +1,7 @@
 """The exact two-sample permutation test of a difference between two means."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 
@@ -20,6 +20,7 @@ MOST_TRIED = 4_000_000_000  # partings of all pairs together, up to which all ar
 MOST_DRAWN = 500_000_000  # that are drawn for the others: 5,000 pairs have 100,000 each,
 FEWEST_DRAWS = 1_000  # and more pairs as many as are left for each, down to this
 AT_ONCE = 4_000_000  # numbers: 32 MB
+PARTINGS, PAIRS = 1_000, 250  # whose sums are looked at together: 2 MB, which stay near the processor
 
 Table = Float[np.ndarray, "pairs n"]
 Column = Float[np.ndarray, " pairs"]
@@ -124,11 +125,8 @@ def _by_partings(pooled: Table, few: int, draws: int) -> Column:
 
 
 def _counted(away: Table, least: Column, few: int) -> Column:
-    table = _partings(away.shape[1], few)
-    counts = np.empty(len(away))
-    for some in _stretches(len(away), AT_ONCE // len(table)):
-        counts[some] = _extreme(away[some], least[some], table)
-    return counts / len(table)
+    partings = _partings(away.shape[1], few)
+    return _extreme(away, least, partings) / len(partings)
 
 
 def _drawn(away: Table, least: Column, few: int, draws: int) -> Column:
@@ -137,22 +135,29 @@ def _drawn(away: Table, least: Column, few: int, draws: int) -> Column:
     extreme, block = np.zeros(len(away)), min(draws, 1_000)
     for _ in range(draws // block):
         chosen = np.argpartition(source.random((block, n)), few - 1, axis=1)[:, :few]
-        for some in _stretches(len(away), AT_ONCE // block):
-            extreme[some] += _extreme(away[some], least[some], chosen)
+        extreme += _extreme(away, least, chosen)
     return (extreme + 1) / (draws // block * block + 1)
 
 
 def _extreme(away: Table, least: Column, chosen: Int[np.ndarray, "partings few"]) -> Samples:
     """How many partings give a sum at least as far from zero, for each pair."""
-    n, few = away.shape[1], chosen.shape[1]
-    if few <= 3:  # of hundreds of values, perhaps: a table of partings would be large, and mostly zeros
-        sums = sum(away[:, column] for column in chosen.T)
-    else:
-        table = np.zeros((len(chosen), n))
-        np.put_along_axis(table, chosen, 1.0, axis=1)
-        sums = away @ table.T
-    extreme: Samples = (np.abs(sums) >= least[:, None]).sum(axis=1)
+    extreme: Samples = np.zeros(len(away), dtype=np.int64)
+    for part in _stretches(len(chosen), PARTINGS):
+        add = _adder(chosen[part], away.shape[1])
+        for some in _stretches(len(away), PAIRS):
+            sums = add(away[some])
+            np.abs(sums, out=sums)
+            extreme[some] += (sums >= least[some, None]).sum(axis=1)
     return extreme
+
+
+def _adder(chosen: Int[np.ndarray, "partings few"], n: int) -> Callable[[Table], Float[np.ndarray, "pairs partings"]]:
+    """Adds up what each parting has chosen of n values."""
+    if chosen.shape[1] <= 3:  # of hundreds of values, perhaps: a table of partings would be large, and mostly zeros
+        return lambda values: values[:, chosen].sum(axis=2)
+    table = np.zeros((n, len(chosen)))
+    np.put_along_axis(table, chosen.T, 1.0, axis=0)
+    return lambda values: values @ table
 
 
 @lru_cache(maxsize=4)
