@@ -3,6 +3,9 @@
 import json
 import os
 import shlex
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -221,3 +224,131 @@ def test_a_study_is_packed_with_the_pilots_beyond_one_that_is_lost(ordinate: Pro
     lost.folder.rmdir()
     assert ordinate("store", "pack", "one.zip", study.name, "--store", "runs").code == 0
     assert ordinate("store", "unpack", "one.zip", "--store", "new").out == f"new: {len(runs) - 1} runs and 1 study\n"
+
+
+@pytest.mark.parametrize("name", ["result.json", "config.json", "model.safetensors"])
+def test_a_run_with_a_folder_for_a_file_is_left_out(ordinate: Program, compared: Path, name: str) -> None:
+    run, (study,) = first(compared), (compared / "studies").iterdir()
+    (run / name).unlink()
+    (run / name).mkdir()
+    (study / "report.html").mkdir()
+    for words in ((), (study.name,)):
+        packed = ordinate("store", "pack", f"{len(words)}.zip", *words, "--store", "runs")
+        assert packed.code == 0 and sorted(packed.err.splitlines()) == [
+            f"ordinate: left out runs/{run.name} ({name}: no file that can be read)",
+            f"ordinate: left out runs/studies/{study.name}/report.html (no file that can be read)",
+        ]
+        assert ordinate("store", "unpack", f"{len(words)}.zip", "--store", f"new{len(words)}").code == 0
+        assert ordinate("store", "check", "--store", f"new{len(words)}").code == 0
+
+
+def test_what_cannot_be_unpacked_is_not_packed(ordinate: Program, compared: Path) -> None:
+    run = first(compared)
+    os.truncate(run / "result.json", LARGEST + 1)
+    packed = ordinate("store", "pack", "all.zip", "--store", "runs")
+    assert (
+        packed.err == f"ordinate: left out runs/{run.name} (result.json: a document of more than {LARGEST:,} bytes)\n"
+    )
+    assert ordinate("store", "unpack", "all.zip", "--store", "new").out == "new: 3 runs and 1 study\n"
+
+
+def test_a_run_that_is_a_link_to_nothing_is_named(ordinate: Program, compared: Path, tmp_path: Path) -> None:
+    run, (study,) = first(compared), (compared / "studies").iterdir()
+    run.rename(tmp_path / "kept")
+    for target in ("nowhere", "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        run.symlink_to(tmp_path / target)
+        packed = ordinate("store", "pack", f"{target}.zip", study.name, "--store", "runs")
+        assert packed.err == f"ordinate: left out runs/{run.name} (a link, which is not followed)\n"
+        code, found = checked(ordinate)
+        assert code == 1 and [item["path"] for item in found["damaged"]] == [f"runs/{run.name}"]
+        run.unlink()
+
+
+@pytest.mark.parametrize("how", ["link", "file", "unread"])
+def test_a_folder_of_studies_that_is_none_is_named(ordinate: Program, compared: Path, tmp_path: Path, how: str) -> None:
+    (study,) = (compared / "studies").iterdir()
+    command = shlex.split(json.loads((study / "study.json").read_text())["command"])[1:]
+    (first(compared) / "result.json").write_text("[]")
+    if how == "unread":
+        (compared / "studies").chmod(0)
+    else:
+        (compared / "studies").rename(tmp_path / "elsewhere")
+        block(compared / "studies", how)
+    for words in (["report"], [*command, "--workers", "0"]):
+        done = ordinate(*words, "--store", "runs", ordinary=True)
+        assert done.code in (1, 2) and "runs/studies" in done.err and "no study" not in done.err
+    packed = ordinate("store", "pack", "all.zip", "--store", "runs", ordinary=True)
+    assert packed.code == 0 and packed.err.startswith("ordinate: left out runs/studies (")
+    done = ordinate("store", "check", "--repair", "--store", "runs", ordinary=True)
+    assert done.code == 1 and "runs/studies " in done.out and f"moved runs/{first_moved(compared)} to" in done.out
+    if how == "unread":
+        (compared / "studies").chmod(0o755)
+
+
+def first_moved(store: Path) -> str:
+    """The run that was set aside."""
+    return next(path.name for path in (store / "damaged").iterdir() if len(path.name) == 14).removesuffix("-1")
+
+
+def test_a_file_named_like_a_study_is_told(ordinate: Program, compared: Path) -> None:
+    (compared / "studies" / ("2" * 12)).touch()
+    code, found = checked(ordinate)
+    assert code == 1 and found["damaged"][0]["problem"].endswith("is named like a study and is none: move it away")
+
+
+def test_repair_says_removed_of_what_it_removed_alone(ordinate: Program, compared: Path) -> None:
+    holder = json.dumps(dict(pid=1, token="x", started="1", host="far", boot="another", namespace="n"))
+    one, two = (run.folder / "claim" for run in open_store(compared).runs()[:2])
+    for path, date in ((one, 4e9), (two, 1e9)):
+        path.write_text(holder)
+        os.utime(path, (date, date))
+    done = ordinate("store", "check", "--repair", "--store", "runs")
+    assert "died: 2 files; harmless, 1 removed" in done.out and not two.exists()
+    told = f"ordinate: runs/{one.parent.name}/claim was left where it is: somebody may be at work there\n"
+    assert (done.code, done.err) == (0, told)
+
+
+def test_a_clock_that_is_ahead_does_not_hide_a_holder(ordinate: Program, compared: Path) -> None:
+    run = first(compared)
+    (run / "result.json").unlink()
+    holder = dict(pid=1, token="x", started="1", host="far", boot="another", namespace="n")
+    (run / "claim").write_text(json.dumps(holder))
+    os.utime(run / "claim", (time.time() + 3600, time.time() + 3600))
+    assert " running " in ordinate("status", "--store", "runs").out
+
+
+def test_what_is_kept_of_many_runs_is_no_reason_to_fail(ordinate: Program, compared: Path) -> None:
+    run, (study,) = first(compared), (compared / "studies").iterdir()
+    (run / "result.json").unlink()
+    for path in (compared / "baselines").iterdir():
+        path.unlink()
+        path.mkdir()
+    command = shlex.split(json.loads((study / "study.json").read_text())["command"])[1:]
+    assert ordinate(*command, "--workers", "0", "--store", "runs").code == 0
+
+
+def test_an_error_of_a_gigabyte_is_a_line(ordinate: Program, compared: Path) -> None:
+    run = first(compared)
+    (run / "result.json").unlink()
+    (run / "error.txt").touch()
+    os.truncate(run / "error.txt", 2**30)
+    listed = ordinate("status", "--store", "runs")
+    assert listed.code == 0 and len(listed.out) < 10_000
+
+
+def test_a_report_is_written_even_if_nobody_listens(ordinate: Program, compared: Path) -> None:
+    (study,) = (compared / "studies").iterdir()
+    command = shlex.split(json.loads((study / "study.json").read_text())["command"])[1:]
+    line = shlex.join([sys.executable, "-m", "ordinate", *command, "--workers", "0", "--store", str(compared)])
+    subprocess.run(f"{line} | true", shell=True, check=False, capture_output=True)
+    assert (study / "report.html").is_file() and (study / "tables").is_dir()
+
+
+def test_what_was_set_aside_says_where_it_was(ordinate: Program, compared: Path) -> None:
+    run, (study,) = first(compared), (compared / "studies").iterdir()
+    (run / "env.json").write_text("{")
+    (study / "tables").touch()
+    assert set(checked(ordinate, "--repair")[1]["moved"].values()) == {
+        f"runs/damaged/{run.name}-env.json-1", f"runs/damaged/{study.name}-tables-1"
+    }  # fmt: skip

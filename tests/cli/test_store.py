@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ordinate.cli.store import unpack as unpack_command
+from ordinate.core.errors import InputError
 from ordinate.store import Run, open_store
 from ordinate.store.pack import pack
 from ordinate.studies.compare import compare
@@ -94,7 +95,9 @@ def test_a_pipe_can_be_unpacked(
     with open(tmp_path / "packed.zip") as file:
         monkeypatch.setattr(sys, "stdin", file)
         unpack_command.run(Path("-"), tmp_path / "theirs")
-    assert capsys.readouterr().out == f"{tmp_path / 'theirs'}: 4 runs and 1 study\n"
+        assert capsys.readouterr().out == f"{tmp_path / 'theirs'}: 4 runs and 1 study\n"
+        with pytest.raises(InputError, match=r"^standard input is not a zip file"):  # it has been read to its end
+            unpack_command.run(Path("-"), tmp_path / "more")
 
 
 def test_a_report_goes_to_standard_output_by_any_name(ordinate: Program, compared: Path) -> None:
@@ -126,9 +129,8 @@ def test_no_letter_of_a_stranger_moves_the_cursor(ordinate: Program, compared: P
 def test_a_sound_store_is_told_to_be(ordinate: Program, compared: Path) -> None:
     done = ordinate("store", "check", "--store", "runs")
     assert (done.code, done.out, done.err) == (0, "4 runs and 1 study: 0 damaged\n", "")
-    assert checked(ordinate, "--repair") == (
-        0, {"runs": 4, "studies": 1, "damaged": [], "leftovers": [], "others": [], "moved": {}, "again": {}}
-    )  # fmt: skip
+    none: dict[str, Any] = {"damaged": [], "leftovers": [], "others": [], "moved": {}, "again": {}, "stayed": {}}
+    assert checked(ordinate, "--repair") == (0, {"runs": 4, "studies": 1, **none})
 
 
 def cut(path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ordinate import InputError, encodings
+from ordinate.training import resolve
 
 ROOT = Path(__file__).parents[2]
 
@@ -127,6 +128,22 @@ def test_a_plugin_that_ends_in_an_error_is_told_of_in_one_sentence(
     with pytest.raises(InputError) as refused:
         encodings.create("worse", dim=8, heads=2, length=4)
     assert str(refused.value) == f"encoding 'worse' comes from bad:Root, which cannot be {told}"
+    sys.modules.pop("bad", None)
+
+
+def test_a_plugin_that_fails_in_a_model_is_told_of_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "bad-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ordinate.encodings]\nworse = bad:Root\n")
+    (tmp_path / "bad.py").write_text(
+        PLUGIN.replace("return -self.slope", "raise RuntimeError('no'); return -self.slope")
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match="worse comes from bad:Root, and a model fails in it: RuntimeError: no"):
+        resolve(dict(task="k_back", encoding="worse"))
     sys.modules.pop("bad", None)
 
 

@@ -248,9 +248,9 @@ def test_what_is_left_beside_a_result_is_cleared_away(tmp_path: Path) -> None:
 def test_a_folder_is_moved_when_nobody_is_at_work_in_it(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     with run.claimed():
-        assert not run.claim.move_folder(tmp_path / "damaged" / "run-1") and run.folder.exists()
-    assert run.claim.move_folder(tmp_path / "damaged" / "run-1") and not run.folder.exists()
-    assert (tmp_path / "damaged" / "run-1").is_dir() and taken(run)
+        assert not run.claim.move(run.folder, tmp_path / "run-1") and run.folder.exists()
+    assert run.claim.move(run.folder, tmp_path / "run-1") and not run.folder.exists()
+    assert (tmp_path / "run-1").is_dir() and taken(run)
 
 
 def test_who_waited_for_a_run_that_was_set_aside_gets_a_new_one(tmp_path: Path) -> None:

@@ -129,13 +129,16 @@ def finish(comparison: "Comparison", job: "Job", *, as_json: bool) -> None:
     from ordinate import report
     from ordinate.report.terminal import show
 
-    if as_json:
-        print(report.render(comparison, "json"))
-    else:
-        show(comparison.analysis, Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False))
-    sys.stdout.flush()  # what came out is told, even if no page can be written
-    print("\nwriting the report", file=sys.stderr)
-    print(f"Report: {report.write(comparison, job.folder)}", file=sys.stderr)
+    try:  # what came out is told, even if no page can be written; and a page is written, even if nobody listens
+        if as_json:
+            print(report.render(comparison, "json"))
+        else:
+            width = None if sys.stdout.isatty() else 140
+            show(comparison.analysis, Console(width=width, highlight=False, markup=False))
+        sys.stdout.flush()
+    finally:
+        print("\nwriting the report", file=sys.stderr)
+        print(f"Report: {report.write(comparison, job.folder)}", file=sys.stderr)
     if comparison.failures:
         first = next(iter(comparison.failures.values()))
         damaged = any(run["state"] == "damaged" for run in comparison.runs)

@@ -58,12 +58,16 @@ class Registry(Generic[T]):
         except (InputError, MemoryError):
             raise
         except (Exception, SystemExit) as error:
-            if name in self._files():
+            if (source := self.source(name)) is None:
                 raise
-            source = self._plugins()[name].value
             raise InputError(
                 f"{self.kind} {name!r} comes from {source}, which cannot be made: {told(error)}"
             ) from error
+
+    def source(self, name: str) -> str | None:
+        """Where it comes from, if it is somebody else's."""
+        plugin = self._plugins().get(name)
+        return None if plugin is None or name in self._files() else plugin.value
 
     def parameters(self, name: str) -> dict[str, Parameter]:
         """The parameters of one of them."""

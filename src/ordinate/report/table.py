@@ -163,13 +163,13 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
 
 
-class Lines(Iterator[Any]):
+class Lines(Iterator[dict[str, Any]]):
     """Objects of a JSON document that have a line each, wherever they stand: there may be a million of them."""
 
-    def __init__(self, made: Iterable[Any]) -> None:
+    def __init__(self, made: Iterable[dict[str, Any]]) -> None:
         self.made = iter(made)
 
-    def __next__(self) -> Any:
+    def __next__(self) -> dict[str, Any]:
         return next(self.made)
 
 
@@ -232,8 +232,8 @@ def json_pieces(content: Any, depth: int = 0) -> Iterator[str]:
         yield _piece(content)
     elif isinstance(content, dict | Entries):
         yield from _entries(((f"{json.dumps(str(key))}: ", value) for key, value in content.items()), "{}", depth)
-    elif depth + 1 >= _LINES or isinstance(content, Lines):
-        yield from _together(iter(content), depth)
+    elif isinstance(content, Lines):
+        yield from _together(content, depth)
     else:
         yield from _entries((("", value) for value in content), "[]", depth)
 
@@ -263,14 +263,14 @@ def _entries(entries: Iterator[tuple[str, Any]], ends: str, depth: int) -> Itera
     yield ends if empty else "\n" + " " * depth + ends[1]
 
 
-def _together(content: Iterator[Any], depth: int) -> Iterator[str]:
+def _together(content: Lines, depth: int) -> Iterator[str]:
     """A list with one entry a line, many at a time: a call for each of a million would take longer than writing it."""
     empty, margin = True, "\n" + " " * (depth + 1)
     while chunk := list(islice(content, _MANY)):
         text = _piece(chunk)[1:-1]
-        if all(isinstance(entry, dict) for entry in chunk) and text.count("},{") == len(chunk) - 1:
+        if text.count("},{") == len(chunk) - 1:
             text = text.replace("},{", f"}},{margin}{{")
-        else:  # no objects, or others within them
+        else:  # within the objects too, perhaps in a name
             text = f",{margin}".join(map(_piece, chunk))
         yield f"{'[' if empty else ','}{margin}{text}"
         empty = False

@@ -5,6 +5,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,7 +16,7 @@ from ordinate.core.config import digest
 from ordinate.core.errors import InputError, OtherVersionError, told
 from ordinate.core.rules import RULES
 from ordinate.store.claim import SILENCE, Claim
-from ordinate.store.files import regular
+from ordinate.store.files import refuse_link, regular
 from ordinate.store.run import AT_WORK, Run
 from ordinate.store.store import DAMAGED, Store, inside, is_id, numbers
 from ordinate.store.sums import SUMMED, check_files
@@ -43,9 +44,7 @@ def faults(store: Store) -> Iterator[Fault]:
         elif (run := Run(path)).claim.holder is None:
             yield from _of_run(run)
     for path in (store.folder / name for name in ("studies", "baselines")):
-        yield from no_folder(path)
-        if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
-            yield Fault(path, f"{path} cannot be read: {os.strerror(errno.EACCES)}")
+        yield from bad_folder(path)
     yield from left(store.folder.glob("baselines/.*.tmp"))
     for path in sorted(store.folder.glob("baselines/*.json")):
         try:
@@ -54,17 +53,20 @@ def faults(store: Store) -> Iterator[Fault]:
             yield Fault(path, str(error))
 
 
-def no_folder(path: Path) -> Iterator[Fault]:
-    """What stands where a folder belongs."""
+def bad_folder(path: Path) -> Iterator[Fault]:
+    """What stands where a folder belongs that can be read."""
     if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
         yield Fault(path, f"{path} is no folder: move it away")
+    elif path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
+        yield Fault(path, f"{path} cannot be read: {os.strerror(errno.EACCES)}")
 
 
 def left(paths: Iterable[Path]) -> Iterator[Fault]:
     """Files that somebody was about to write who died: nobody takes so long to write one."""
     for path in paths:
-        if time.time() - path.lstat().st_mtime > SILENCE and not path.is_dir():
-            yield leftover(path)
+        with suppress(FileNotFoundError):  # somebody lives, and has put it in its place
+            if time.time() - path.lstat().st_mtime > SILENCE and not path.is_dir():
+                yield leftover(path)
 
 
 def leftover(path: Path) -> Fault:
@@ -90,11 +92,14 @@ def aside(store: Store) -> Path:
 
 def set_aside(store: Store, path: Path) -> Path | None:
     """Move it to where nothing reads it; none if somebody is at work on it by now."""
-    places = (aside(store) / f"{path.name}-{number}" for number in count(1))
+    whole = is_id(path.name) or path.parent == store.folder
+    name = path.name if whole else f"{path.parent.name}-{path.name}"
+    places = (aside(store) / f"{name}-{number}" for number in count(1))
     place = next(place for place in places if not os.path.lexists(place))
-    if is_id(path.name) and path.is_dir() and not path.is_symlink() and _can_be_locked(path):
-        claim = Claim(path / ("driver" if path.parent.name == "studies" else "claim"))
-        return place if claim.move_folder(place) else None
+    owner = path if is_id(path.name) else path.parent
+    if is_id(owner.name) and owner.is_dir() and not owner.is_symlink() and _can_be_locked(owner):
+        claim = Claim(owner / ("claim" if owner.parent == store.folder else "driver"))
+        return place if claim.move(path, place) else None
     os.rename(path, place)
     return place
 
@@ -110,6 +115,7 @@ def _can_be_locked(folder: Path) -> bool:
 
 def _of_run(run: Run) -> Iterator[Fault]:
     try:
+        refuse_link(run.folder)
         if any(re.match(r"[^.].*\.", name) for name in os.listdir(run.folder)):  # or it was claimed and never begun
             _look(run)
         leftovers = run.leftovers()

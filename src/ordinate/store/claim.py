@@ -17,6 +17,7 @@ from ordinate.store.holder import Holder, started
 
 BEAT = 15.0  # seconds between heartbeats
 LONGEST = 10_000  # bytes that say who it is
+AHEAD = 86_400.0  # seconds by which clocks of machines that share a store may differ
 SILENCE = 120.0  # seconds without one after which a process that cannot be seen from here counts as dead
 
 
@@ -34,7 +35,7 @@ class Claim:
     @property
     def holder(self) -> Holder | None:
         """Whoever holds it and is alive, as far as one can tell who only looks: a date far ahead is no heartbeat."""
-        return self._living(time.time(), SILENCE)
+        return self._living(time.time(), AHEAD)
 
     @property
     def mine(self) -> bool:
@@ -111,13 +112,12 @@ class Claim:
             if not self.awaited(lock):
                 self.path.unlink(missing_ok=True)
 
-    def move_folder(self, place: Path) -> bool:
-        """Move the folder that is claimed as a whole to a new place, unless somebody is at work in it."""
+    def move(self, path: Path, place: Path) -> bool:
+        """Move the folder that is claimed, or a part of it, to a new place, unless somebody is at work in it."""
         with self.locked() as lock:
             if self.awaited(lock):
                 return False
-            place.parent.mkdir(parents=True, exist_ok=True)
-            os.rename(self.path.parent, place)
+            os.rename(path, place)
             return True
 
     def _living(self, now: float, ahead: float = math.inf) -> Holder | None:

@@ -12,6 +12,7 @@ from uuid import uuid4
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from ordinate.core.errors import InputError
+from ordinate.store.files import LARGEST
 from ordinate.store.run import AT_WORK, Run
 from ordinate.store.store import Store, inside
 from ordinate.store.sums import SUMMED
@@ -23,6 +24,7 @@ BLOCK = 2**20
 LINK = "a link, which is not followed"
 HERE = ("claim", "heartbeat", "driver")  # who is at work, which nobody is elsewhere
 NEEDED = ("config.json", "result.json", "checkpoint.pt", *SUMMED, "study.json")  # if a run or a study has it at all
+KINDS = (".json", ".jsonl", ".pt", ".safetensors", ".html", ".txt", ".csv")  # of files: no folder is named like this
 # Where files may be: in runs and in studies; before, scores that need no encoding were packed too.
 _FILE, _ID = "(?!(claim|heartbeat|driver)$)[^./][^/]*", "[0-9a-f]{12}"
 PLACE = re.compile(f"{_ID}/{_FILE}|studies/{_ID}/([^./][^/]*/){{,2}}{_FILE}|baselines/{_ID}.json")
@@ -49,7 +51,7 @@ def pack(
     if not file.parent.is_dir():
         raise InputError(f"{file} cannot be written: there is no folder {file.parent}")
     found: dict[str, Path] = {}
-    left: list[str] = []
+    left = _shut(store.folder / "studies") if everything else []
     for folder in _all(store) if everything else _named(store, studies or (), runs or ()):
         files, problems = _contents(store, folder)
         needed = {folder, *(folder / name for name in NEEDED)}
@@ -71,7 +73,8 @@ def pack(
         os.replace(temporary, file)
     except OSError as error:
         where = str(file) if error.filename in (None, str(temporary)) else str(error.filename)
-        raise InputError(f"{file} cannot be packed: {error.strerror}, {where}") from error
+        why = "it has gone meanwhile" if isinstance(error, FileNotFoundError) else str(error.strerror)
+        raise InputError(f"{file} cannot be packed: {why}, {where}") from error
     finally:
         temporary.unlink(missing_ok=True)
     return left
@@ -94,14 +97,22 @@ def fault(name: str) -> str:
 
 
 def _all(store: Store) -> list[Path]:
-    return sorted([*inside(store.folder), *inside(store.folder / "studies")])
+    studies = store.folder / "studies"
+    return sorted([*inside(store.folder), *([] if _shut(studies) else inside(studies))])
+
+
+def _shut(folder: Path) -> list[str]:
+    """What is to be told of a folder that cannot be looked into; nothing if it can, or is not there."""
+    if not os.path.lexists(folder) or (not folder.is_symlink() and os.access(folder / ".", os.R_OK | os.X_OK)):
+        return []
+    return [f"{folder} ({LINK if folder.is_symlink() else 'no folder that can be read'})"]
 
 
 def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Path]:
     named = {run: store.run(run).folder for run in runs}  # which refuses what is no id
     named |= {study: store.folder / "studies" / store.run(study).id for study in studies}
     for name, folder in named.items():
-        if not folder.is_dir():
+        if not os.path.lexists(folder):
             raise InputError(f"{name} cannot be packed: it is not in {store.folder}")
     return list(named.values())
 
@@ -119,8 +130,9 @@ def _contents(store: Store, folder: Path) -> tuple[dict[str, Path], dict[Path, s
         problems[Path(error.filename)] = str(error.strerror)
 
     for inner, folders, names in os.walk(folder, onerror=unread):
-        links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
-        for path in (Path(inner, name) for name in (*links, *names) if name not in unwanted and name[0] != "."):
+        others = [name for name in folders if os.path.islink(os.path.join(inner, name)) or Path(name).suffix in KINDS]
+        folders[:] = sorted(set(folders) - set(others))
+        for path in (Path(inner, name) for name in (*others, *names) if name not in unwanted and name[0] != "."):
             name = path.relative_to(store.folder).as_posix()
             if problem := _unfit(path, name):
                 problems[path] = problem
@@ -135,6 +147,8 @@ def _unfit(path: Path, name: str) -> str:
         return LINK
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
         return "no file that can be read"
+    if path.suffix == ".json" and path.stat().st_size > LARGEST:
+        return f"a document of more than {LARGEST:,} bytes"
     if problem := fault(name):
         return f"its name {problem}"
     return "" if PLACE.fullmatch(name) else "it has no place in a store"

@@ -10,8 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from ordinate.core.errors import InputError, OtherVersionError
-from ordinate.core.letters import written_out
+from ordinate.core.errors import InputError, OtherVersionError, brief
 from ordinate.store.claim import Claim, LostClaimError
 from ordinate.store.contents import check_config, check_record, check_result
 from ordinate.store.files import Journal, Record, no_link, read_json, refuse_link, regular, write_atomic, write_json
@@ -113,7 +112,7 @@ class Run:
         last = re.sub(
             r"^ordinate\.[\w.]+: ", "", text.strip().rpartition("\n")[2]
         )  # a sentence for users needs no class
-        return written_out(last)
+        return brief(last)
 
     def begin(self, config: dict[str, Any], env: dict[str, Any]) -> None:
         """Say what is run and where."""

@@ -91,7 +91,7 @@ class Store:
             if possible(kept) and "sum" in read_json(path):  # older ones had none
                 return kept
         content = compute()
-        with suppress(OSError):  # no run fails for want of a place for what can be computed again
+        with suppress(OSError, InputError):  # no run fails for want of a place for what can be computed again
             path.parent.mkdir(parents=True, exist_ok=True)
             write_json(path, {**content, "sum": content_sum(content)})
         return content
@@ -141,7 +141,7 @@ def inside(folder: Path) -> list[Path]:
     """What has an id for a name."""
     try:
         return [inner for inner in folder.iterdir() if is_id(inner.name)]
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return []
     except OSError as error:
         raise InputError(f"{folder} cannot be read: {error.strerror}") from error

@@ -71,7 +71,7 @@ def _beside(folder: Path) -> Iterator[Path]:
     Those of processes that were killed go away with it: theirs are locked by nobody.
     """
     for left in folder.parent.glob(f".{glob.escape(folder.name)}.unpacking.*"):
-        with suppress(OSError), open(left / LOCK, "rb", opener=regular) as lock:
+        with suppress(OSError, InputError), open(left / LOCK, "r+b", opener=regular) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left, ignore_errors=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.unpacking.", dir=folder.parent))

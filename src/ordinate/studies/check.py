@@ -10,8 +10,9 @@ from typing import Any
 from ordinate.core.config import digest, to_dict
 from ordinate.core.errors import InputError, OtherVersionError, told
 from ordinate.store import Run, Store
-from ordinate.store.check import LOCK, Fault, left, leftover, look_at_files, no_folder
+from ordinate.store.check import LOCK, Fault, bad_folder, left, leftover, look_at_files
 from ordinate.store.check import faults as faults_of_runs
+from ordinate.store.store import inside
 from ordinate.studies import shelf
 from ordinate.studies.driver import driver
 from ordinate.studies.gather import gather
@@ -31,11 +32,7 @@ def faults(store: Store) -> Iterator[Fault]:
         if run.folder not in damaged and run.state in ("interrupted", "failed"):
             with suppress(OtherVersionError):
                 yield from _that_cannot_go_on(run)
-    with suppress(InputError):  # of the folder as a whole, which is among the faults already
-        for folder in shelf.lost(store):
-            yield Fault(folder, f"{folder} is damaged (it has no study.json): move it away")
-        for name in sorted(shelf.names(store)):
-            yield from _of_study(store, store.folder / "studies" / name)
+    yield from _of_studies(store)
 
 
 def _that_cannot_go_on(run: Run) -> Iterator[Fault]:
@@ -43,6 +40,20 @@ def _that_cannot_go_on(run: Run) -> Iterator[Fault]:
         resume.check(run)
     except (InputError, OSError) as error:
         yield Fault(run.folder, told(error))
+
+
+def _of_studies(store: Store) -> Iterator[Fault]:
+    try:
+        known, lost = shelf.names(store), shelf.lost(store)
+    except InputError:  # of the folder as a whole, which is among the faults already
+        return
+    for path in sorted(inside(store.folder / "studies")):
+        if path.name in known:
+            yield from _of_study(store, path)
+        elif path in lost:
+            yield Fault(path, f"{path} is damaged (it has no study.json): move it away")
+        elif not path.is_dir():
+            yield Fault(path, f"{path} is named like a study and is none: move it away")
 
 
 def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
@@ -66,7 +77,7 @@ def _of_report(folder: Path) -> Iterator[Fault]:
     if os.path.lexists(page) and (page.is_symlink() or not page.is_file()):
         yield Fault(page, f"{page} is no file: move it away")
     for name in ("tables", "figures"):
-        yield from no_folder(folder / name)
+        yield from bad_folder(folder / name)
 
 
 def runs_of(store: Store, kept: Kept) -> set[str]:
@@ -81,7 +92,7 @@ def runs_to_pack(store: Store, kept: Kept) -> set[str]:
     state = State(kept.study, store)
     missing = next_stage(state).missing or state.failed
     ours = runs_of(store, kept) | (_alike(store, kept) if missing else set())
-    return {name for name in ours if store.run(name).folder.is_dir()}
+    return {name for name in ours if os.path.lexists(store.run(name).folder)}
 
 
 def _alike(store: Store, kept: Kept) -> set[str]:
@@ -101,7 +112,10 @@ def _without_budget(config: dict[str, Any]) -> dict[str, Any]:
 def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
     """By command, what it makes again: a run by the studies that it belongs to, else alone."""
     found: dict[str, list[str]] = {}
-    for name in shelf.names(store):
+    names: list[str] = []
+    with suppress(InputError):  # a folder of studies that cannot be read tells of none
+        names = shelf.names(store)
+    for name in names:
         with suppress(InputError):
             kept = shelf.find(store, name)
             if ours := sorted(runs_of(store, kept) & {path.name for path in damaged}):
@@ -115,7 +129,7 @@ def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
 def _alone(store: Store, path: Path) -> str | None:
     """The command of a run or a study that still says, and can be believed, what it is."""
     with suppress(InputError):
-        if path.parent.name == "studies":
+        if path.parent == store.folder / "studies":
             return shelf.find(store, path.name).command
         config = Run(path).config
         return again.command(config) if digest(config) == path.name else None

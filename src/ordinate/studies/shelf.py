@@ -36,7 +36,7 @@ def folder_of(store: Store, study: Study) -> Path:
 
 def keep(store: Store, study: Study, command: str) -> Kept:
     """Write down what is asked for, before the first run."""
-    folder = folder_of(store, study)
+    folder = _all(store) / study.id
     if (folder / "study.json").exists():
         try:
             readable(read_json(folder / "study.json"), folder / "study.json")
@@ -52,9 +52,9 @@ def keep(store: Store, study: Study, command: str) -> Kept:
 
 def find(store: Store, start: str = "") -> Kept:
     """The study whose id starts like this; without one, the one that was asked for last."""
-    known = names(store)
     if store.folder.exists() and not store.folder.is_dir():
         raise InputError(f"{store.folder} is a file, not a folder of runs")
+    known = names(store)
     if not known and (folders := lost(store)):
         raise InputError(f"{folders[0]} is damaged (it has no study.json): move it away")
     if not known:
@@ -109,9 +109,18 @@ def _read(folder: Path) -> Kept:
 
 def names(store: Store) -> list[str]:
     """The ids of all studies, the one asked for last at the end."""
-    return [folder.name for folder in by_age(store.folder / "studies", "study.json")]
+    return [folder.name for folder in by_age(_all(store), "study.json")]
 
 
 def lost(store: Store) -> list[Path]:
     """Folders of studies that have files, but not the one that says what was asked for."""
-    return without(store.folder / "studies", "study.json", ("driver",))
+    return without(_all(store), "study.json", ("driver",))
+
+
+def _all(store: Store) -> Path:
+    """The folder of all studies."""
+    folder = store.folder / "studies"
+    refuse_link(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is no folder: move it away")
+    return folder

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import torch
 
-from ordinate import tasks
+from ordinate import encodings, tasks
 from ordinate.core.config import build, digest, settle
-from ordinate.core.errors import InputError, nearest
+from ordinate.core.errors import InputError, nearest, told
 from ordinate.core.memory import require
 from ordinate.core.positions import Coverage
 from ordinate.core.rules import RULES
@@ -168,7 +168,16 @@ def _try(config: ModelConfig, task: Task, width: int) -> None:
             for what in {"segments", "relation"} & set(part.reads):
                 raise InputError(f"{part.name} reads the {what} of tokens, which {task.name} does not give")
         positions = torch.zeros(width, config.axes, dtype=torch.long) if config.axes > 1 else None
-        model(torch.zeros(1, width, dtype=torch.long), positions=positions)
+        try:
+            model(torch.zeros(1, width, dtype=torch.long), positions=positions)
+        except (InputError, MemoryError):
+            raise
+        except Exception as error:
+            sources = [source for part in model.parts if (source := encodings.registry.source(part.name))]
+            if not sources:
+                raise
+            what = f"{config.encoding} comes from {sources[0]}, and a model fails in it"
+            raise InputError(f"{what}: {told(error)}") from error
 
 
 def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:

@@ -1,6 +1,7 @@
 """`ordinate store check`: whether all of a store can be read, and setting aside what cannot."""
 
 import json
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -53,12 +54,10 @@ def run(
 def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
     """What was moved, and what to type to get it again."""
     from ordinate.core.errors import InputError, told
-    from ordinate.store.check import aside, set_aside
+    from ordinate.store.check import set_aside
     from ordinate.studies.check import ways_back
 
     damaged = [fault.path for fault in found if not fault.leftover and not fault.other]
-    if damaged:
-        aside(store)
     ways = ways_back(store, damaged)
     moved: dict[str, str] = {}
     stayed: dict[Path, str] = {}
@@ -78,11 +77,14 @@ def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
                 _remove(store, fault.path)
             except (InputError, OSError) as error:
                 stayed[fault.path] = told(error)
+            else:
+                if os.path.lexists(fault.path):
+                    stayed[fault.path] = "somebody may be at work there"
     for path, why in stayed.items():
         print(f"ordinate: {path} was left where it is: {why}", file=sys.stderr)
     gone = {Path(path).name for path in moved}
     again = {command: ours for command, ids in ways.items() if (ours := [name for name in ids if name in gone])}
-    return {"moved": moved, "again": again}
+    return {"moved": moved, "again": again, "stayed": {str(path): why for path, why in stayed.items()}}
 
 
 def _remove(store: "Store", path: Path) -> None:
@@ -107,7 +109,8 @@ def _lines(told: dict[str, Any], option: str) -> list[str]:
         first = told["others"][0]["problem"]
         lines.append(f"sound, but of no use to this program: {len(told['others'])}; the first: {first}")
     if told["leftovers"]:
-        done = "removed" if "moved" in told else "removed by --repair"
+        gone = [path for path in told["leftovers"] if path not in told.get("stayed", {})]
+        done = f"{len(gone)} removed" if "moved" in told else "removed by --repair"
         lines.append(f"left by processes that died: {counted(len(told['leftovers']), 'file')}; harmless, {done}")
     if "moved" not in told:
         repair = f"set aside what is damaged with  ordinate store check --repair{option}"

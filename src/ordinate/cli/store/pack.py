@@ -21,7 +21,11 @@ def run(
         raise InputError("a zip file is nothing for a terminal: name a file, or pipe it on")
     if str(file) == "-":
         with TemporaryDirectory() as folder:
-            left = _pack(store, Path(folder) / "packed.zip", studies)
+            try:
+                left = _pack(store, Path(folder) / "packed.zip", studies)
+            except InputError as error:
+                named = str(Path(folder) / "packed.zip")
+                raise InputError(str(error).replace(named, "standard output")) from error
             with open(Path(folder) / "packed.zip", "rb") as packed:
                 shutil.copyfileobj(packed, sys.stdout.buffer)
     elif os.path.lexists(file):

@@ -15,6 +15,7 @@ def run(
     store: Path = typer.Option(Path("runs"), "--store", help="The folder to make; it must not exist yet."),
 ) -> None:
     """Make a folder of runs. It appears whole and checked, or not at all; nothing in the file is trusted."""
+    from ordinate.core.errors import InputError
     from ordinate.store import open_store
     from ordinate.store.unpack import unpack
     from ordinate.studies import shelf
@@ -23,7 +24,10 @@ def run(
         with NamedTemporaryFile(suffix=".zip") as piped:  # a zip file is read from its end
             shutil.copyfileobj(sys.stdin.buffer, piped)
             piped.flush()
-            unpack(piped.name, store)
+            try:
+                unpack(piped.name, store)
+            except InputError as error:
+                raise InputError(str(error).replace(piped.name, "standard input")) from error
     else:
         unpack(file, store)
     made = open_store(store)
