@@ -142,7 +142,7 @@ def test_a_plugin_that_fails_in_a_model_is_told_of_in_one_sentence(
         PLUGIN.replace("return -self.slope", "raise RuntimeError('no'); return -self.slope")
     )
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(InputError, match="worse comes from bad:Root, and a model fails in it: RuntimeError: no"):
+    with pytest.raises(InputError, match="worse comes from bad:Root, and a model fails with it: RuntimeError: no"):
         resolve(dict(task="k_back", encoding="worse"))
     sys.modules.pop("bad", None)
 

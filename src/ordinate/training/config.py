@@ -10,6 +10,7 @@ from typing import Any, Literal
 import torch
 
 from ordinate import encodings, tasks
+from ordinate.core.choice import parse_choice
 from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest, told
 from ordinate.core.memory import require
@@ -173,11 +174,13 @@ def _try(config: ModelConfig, task: Task, width: int) -> None:
         except (InputError, MemoryError):
             raise
         except Exception as error:
-            sources = [source for part in model.parts if (source := encodings.registry.source(part.name))]
+            texts = [config.encoding] if isinstance(config.encoding, str) else config.encoding
+            names = {choice.name for text in texts for choice in parse_choice(text)}
+            sources = {name: source for name in names if (source := encodings.registry.source(name))}
             if not sources:
                 raise
-            what = f"{config.encoding} comes from {sources[0]}, and a model fails in it"
-            raise InputError(f"{what}: {told(error)}") from error
+            name, source = min(sources.items())
+            raise InputError(f"{name} comes from {source}, and a model fails with it: {told(error)}") from error
 
 
 def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:
