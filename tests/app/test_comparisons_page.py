@@ -58,6 +58,14 @@ def test_a_damaged_study_is_named_and_the_others_are_shown(filled: Store) -> Non
     assert at.success
 
 
+def test_studies_that_are_a_link_hide_no_example(filled: Store) -> None:
+    (filled.folder / "studies").rename(filled.folder / "elsewhere")
+    (filled.folder / "studies").symlink_to(filled.folder / "elsewhere")
+    at = draw("comparisons")
+    assert not at.exception and at.selectbox
+    assert any("is a link, which is not followed" in box.value for box in at.warning)
+
+
 def test_a_run_that_failed_is_named_and_the_rest_is_shown(filled: Store) -> None:
     run = filled.runs()[0]
     (run.folder / "result.json").unlink()

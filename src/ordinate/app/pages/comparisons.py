@@ -36,7 +36,12 @@ def _all() -> tuple[dict[str, tuple[Store, Kept]], list[str]]:
     found: dict[str, tuple[Store, Kept]] = {}
     damaged = []
     for store in stores.both().values():
-        for name in reversed(shelf.names(store)):
+        try:
+            names = shelf.names(store)
+        except InputError as error:
+            damaged.append(str(error))
+            continue
+        for name in reversed(names):
             try:
                 found.setdefault(name, (store, shelf.find(store, name)))
             except InputError as error:
