@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -228,14 +229,13 @@ def test_a_constructor_that_raises_hides_nobody(
     plug_in(tmp_path, "half", BROKEN, monkeypatch)
     assert run("list", "encodings", patch=monkeypatch) == 1
     told = capsys.readouterr()
-    assert (
-        ", which cannot be made: ZeroDivisionError: half written [/bold]\n" in told.err and "'half' comes" in told.err
-    )
+    broken = r"ordinate: encoding 'half' comes from plugin_\d+, which cannot be made: ZeroDivisionError: half written "
+    assert re.fullmatch(rf"{broken}\[/bold\]\n", told.err)
     assert all(name in told.out for name in encodings.names() if name != "half")
     assert run("list", "encodings", "--json", patch=monkeypatch) == 1
     assert len(json.loads(capsys.readouterr().out)) == len(encodings.names()) - 1
     assert run("show", "half", patch=monkeypatch) == 2
-    assert capsys.readouterr().err == "ordinate: half cannot be made: ZeroDivisionError: half written [/bold]\n"
+    assert capsys.readouterr().err == told.err
 
 
 def test_square_brackets_are_text(
