@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ordinate import encodings
+from ordinate import cli, encodings
 
 
 def ordinate(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -57,3 +57,22 @@ def test_mistakes_are_one_sentence_and_exit_two() -> None:
         assert done.returncode == 2
         assert words in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_memory_that_torch_does_not_get_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(words: str) -> None:
+        def command() -> None:
+            raise RuntimeError(words)
+
+        monkeypatch.setattr(cli, "app", command)
+        monkeypatch.setattr(sys, "argv", ["ordinate"])
+        cli.main()
+
+    for words in ("DefaultCPUAllocator: can't allocate memory: you tried to", "CUDA out of memory. Tried to allocate"):
+        with pytest.raises(SystemExit) as end:
+            fail(words)
+        assert end.value.code == 1 and capsys.readouterr().err.startswith("ordinate: there is too little memory for")
+    with pytest.raises(RuntimeError, match="something else"):
+        fail("something else")

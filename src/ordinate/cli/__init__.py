@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sys
 from typing import NoReturn
 
@@ -65,7 +66,9 @@ def main() -> None:
         _end(str(error), 2)
     except RecursionError:
         _end("something that was given is nested too deeply to be read", 2)
-    except MemoryError:
+    except (MemoryError, RuntimeError) as error:  # torch has no class of its own for it on a CPU
+        if isinstance(error, RuntimeError) and not re.search("(allocate|out of) memory", str(error)):
+            raise
         _end("there is too little memory for this: ask for less at once", 1)
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
