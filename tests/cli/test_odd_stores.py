@@ -20,8 +20,16 @@ from .test_store import SETTINGS, carry_out, checked, compared, report, whole
 __all__ = ["compared", "whole"]
 
 
+FAR = json.dumps(dict(pid=1, token="x", started="1", host="far", boot="another", namespace="n"))  # who holds a claim
+
+
 def first(store: Path) -> Path:
     return open_store(store).runs()[0].folder
+
+
+def asked(study: Path) -> list[str]:
+    """The words that a study was asked for with, to be done in one process."""
+    return [*shlex.split(json.loads((study / "study.json").read_text())["command"])[1:], "--workers", "0"]
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o600])
@@ -71,15 +79,15 @@ def test_what_came_out_is_told_even_if_no_page_can_be_written(
     ordinate: Program, compared: Path, name: str, how: str
 ) -> None:
     (study,) = (compared / "studies").iterdir()
-    command = shlex.split(json.loads((study / "study.json").read_text())["command"])[1:]
+    command = asked(study)
     assert sorted(path.name for path in study.iterdir() if path.name[0] != ".") == ["study.json"]
     block(study / name, how)
-    done = ordinate(*command, "--workers", "0", "--store", "runs")
+    done = ordinate(*command, "--store", "runs")
     assert done.code == 2 and "binary_majority" in done.out and "rope" in done.out
     assert f"ordinate: runs/studies/{study.name}/{name} " in done.err.splitlines()[-1]
     code, found = checked(ordinate, "--repair")
     assert code == 1 and list(found["moved"]) == [f"runs/studies/{study.name}/{name}"]
-    again = ordinate(*command, "--workers", "0", "--store", "runs")
+    again = ordinate(*command, "--store", "runs")
     assert again.code == 0 and again.out == done.out and (study / "report.html").is_file()
 
 
@@ -180,8 +188,7 @@ def test_where_a_run_was_made_is_no_reason_to_make_it_again(ordinate: Program, c
 def test_a_claim_of_far_ahead_is_nobodys(ordinate: Program, compared: Path) -> None:
     run = first(compared)
     (run / "result.json").unlink()
-    holder = dict(pid=1, token="x", started="1", host="far", boot="another", namespace="n")
-    (run / "claim").write_text(json.dumps(holder))
+    (run / "claim").write_text(FAR)
     assert " running " in ordinate("status", "--store", "runs").out
     os.utime(run / "claim", (4e9, 4e9))
     assert " interrupted " in ordinate("status", "--store", "runs").out
@@ -193,8 +200,8 @@ def test_a_folder_in_place_of_a_claim_is_named(ordinate: Program, compared: Path
     (run / "result.json").unlink()
     (run / "claim").mkdir()
     (study,) = (compared / "studies").iterdir()
-    command = shlex.split(json.loads((study / "study.json").read_text())["command"])[1:]
-    done = ordinate(*command, "--workers", "0", "--store", "runs")
+    command = asked(study)
+    done = ordinate(*command, "--store", "runs")
     assert done.code == 1 and f"runs/{run.name}/claim is a folder, where a file belongs" in done.err
     assert ".tmp" not in done.err and "Error:" not in done.err
 
@@ -268,14 +275,14 @@ def test_a_run_that_is_a_link_to_nothing_is_named(ordinate: Program, compared: P
 @pytest.mark.parametrize("how", ["link", "file", "unread"])
 def test_a_folder_of_studies_that_is_none_is_named(ordinate: Program, compared: Path, tmp_path: Path, how: str) -> None:
     (study,) = (compared / "studies").iterdir()
-    command = shlex.split(json.loads((study / "study.json").read_text())["command"])[1:]
+    command = asked(study)
     (first(compared) / "result.json").write_text("[]")
     if how == "unread":
         (compared / "studies").chmod(0)
     else:
         (compared / "studies").rename(tmp_path / "elsewhere")
         block(compared / "studies", how)
-    for words in (["report"], [*command, "--workers", "0"]):
+    for words in (["report"], command):
         done = ordinate(*words, "--store", "runs", ordinary=True)
         assert done.code in (1, 2) and "runs/studies" in done.err and "no study" not in done.err
     packed = ordinate("store", "pack", "all.zip", "--store", "runs", ordinary=True)
@@ -298,10 +305,9 @@ def test_a_file_named_like_a_study_is_told(ordinate: Program, compared: Path) ->
 
 
 def test_repair_says_removed_of_what_it_removed_alone(ordinate: Program, compared: Path) -> None:
-    holder = json.dumps(dict(pid=1, token="x", started="1", host="far", boot="another", namespace="n"))
     one, two = (run.folder / "claim" for run in open_store(compared).runs()[:2])
     for path, date in ((one, 4e9), (two, 1e9)):
-        path.write_text(holder)
+        path.write_text(FAR)
         os.utime(path, (date, date))
     done = ordinate("store", "check", "--repair", "--store", "runs")
     assert "died: 2 files; harmless, 1 removed" in done.out and not two.exists()
@@ -312,8 +318,7 @@ def test_repair_says_removed_of_what_it_removed_alone(ordinate: Program, compare
 def test_a_clock_that_is_ahead_does_not_hide_a_holder(ordinate: Program, compared: Path) -> None:
     run = first(compared)
     (run / "result.json").unlink()
-    holder = dict(pid=1, token="x", started="1", host="far", boot="another", namespace="n")
-    (run / "claim").write_text(json.dumps(holder))
+    (run / "claim").write_text(FAR)
     os.utime(run / "claim", (time.time() + 3600, time.time() + 3600))
     assert " running " in ordinate("status", "--store", "runs").out
 
@@ -324,8 +329,8 @@ def test_what_is_kept_of_many_runs_is_no_reason_to_fail(ordinate: Program, compa
     for path in (compared / "baselines").iterdir():
         path.unlink()
         path.mkdir()
-    command = shlex.split(json.loads((study / "study.json").read_text())["command"])[1:]
-    assert ordinate(*command, "--workers", "0", "--store", "runs").code == 0
+    command = asked(study)
+    assert ordinate(*command, "--store", "runs").code == 0
 
 
 def test_an_error_of_a_gigabyte_is_a_line(ordinate: Program, compared: Path) -> None:
@@ -339,8 +344,8 @@ def test_an_error_of_a_gigabyte_is_a_line(ordinate: Program, compared: Path) -> 
 
 def test_a_report_is_written_even_if_nobody_listens(ordinate: Program, compared: Path) -> None:
     (study,) = (compared / "studies").iterdir()
-    command = shlex.split(json.loads((study / "study.json").read_text())["command"])[1:]
-    line = shlex.join([sys.executable, "-m", "ordinate", *command, "--workers", "0", "--store", str(compared)])
+    command = asked(study)
+    line = shlex.join([sys.executable, "-m", "ordinate", *command, "--store", str(compared)])
     subprocess.run(f"{line} | true", shell=True, check=False, capture_output=True)
     assert (study / "report.html").is_file() and (study / "tables").is_dir()
 

@@ -108,6 +108,17 @@ def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
     assert "rope" in listed.stdout  # one that is broken does not hide the others
 
 
+def install_worse(folder: Path, code: str, patch: pytest.MonkeyPatch) -> None:
+    """A plug-in with the encoding `worse`, for one test."""
+    info = folder / "bad-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ordinate.encodings]\nworse = bad:Root\n")
+    (folder / "bad.py").write_text(code)
+    patch.syspath_prepend(folder)
+    patch.delitem(sys.modules, "bad", raising=False)
+
+
 @pytest.mark.parametrize(
     ("code", "told"),
     [
@@ -119,32 +130,19 @@ def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
 def test_a_plugin_that_ends_in_an_error_is_told_of_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, told: str
 ) -> None:
-    info = tmp_path / "bad-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[ordinate.encodings]\nworse = bad:Root\n")
-    (tmp_path / "bad.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path)
+    install_worse(tmp_path, code, monkeypatch)
     with pytest.raises(InputError) as refused:
         encodings.create("worse", dim=8, heads=2, length=4)
     assert str(refused.value) == f"encoding 'worse' comes from bad:Root, which cannot be {told}"
-    sys.modules.pop("bad", None)
 
 
 def test_a_plugin_that_fails_in_a_model_is_told_of_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    info = tmp_path / "bad-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[ordinate.encodings]\nworse = bad:Root\n")
-    (tmp_path / "bad.py").write_text(
-        PLUGIN.replace("return -self.slope", "raise RuntimeError('no'); return -self.slope")
-    )
-    monkeypatch.syspath_prepend(tmp_path)
+    code = PLUGIN.replace("return -self.slope", "raise RuntimeError('no'); return -self.slope")
+    install_worse(tmp_path, code, monkeypatch)
     with pytest.raises(InputError, match="worse comes from bad:Root, and a model fails with it: RuntimeError: no"):
         resolve(dict(task="k_back", encoding="worse"))
-    sys.modules.pop("bad", None)
 
 
 def test_only_its_own_file_names_an_encoding() -> None:

@@ -66,9 +66,20 @@ def test_what_is_called_sound_can_be_used(store: Store, seed: int) -> None:
     draw = Random(f"sound {seed}")
     needed = runs_of(store, shelf.find(store)) | {UNFINISHED.id, shelf.find(store).folder.name}
     files = sorted(path for path in store.folder.rglob("*") if path.is_file() and path.parent.name in needed)
-    damage(draw, draw.choice(files))
-    if not problems(store):
+    path = draw.choice(files)
+    damage(draw, path)
+    found = problems(store)
+    if not found:
         use(store)
+    assert all(path.parent.name in problem for problem in found), "nothing else is called damaged"
+
+
+@pytest.mark.parametrize("name", ["log.txt", "error.txt"])
+def test_what_nobody_reads_back_is_no_damage(store: Store, name: str) -> None:
+    for run in store.runs():
+        (run.folder / name).write_bytes(b"\xff\x00")
+    assert not problems(store)
+    use(store)
 
 
 def shortened(run: Run) -> None:

@@ -1,6 +1,5 @@
 """Whether the runs of a store are what was written; what is damaged can be set aside, and is never deleted."""
 
-import errno
 import os
 import re
 import time
@@ -16,7 +15,7 @@ from ordinate.core.config import digest
 from ordinate.core.errors import InputError, OtherVersionError, told
 from ordinate.core.rules import RULES
 from ordinate.store.claim import SILENCE, Claim
-from ordinate.store.files import refuse_link, regular
+from ordinate.store.files import folder_fault, refuse_link, regular
 from ordinate.store.run import AT_WORK, Run
 from ordinate.store.store import DAMAGED, Store, inside, is_id, numbers
 from ordinate.store.sums import SUMMED, check_files
@@ -55,10 +54,8 @@ def faults(store: Store) -> Iterator[Fault]:
 
 def bad_folder(path: Path) -> Iterator[Fault]:
     """What stands where a folder belongs that can be read."""
-    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
-        yield Fault(path, f"{path} is no folder: move it away")
-    elif path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
-        yield Fault(path, f"{path} cannot be read: {os.strerror(errno.EACCES)}")
+    if problem := folder_fault(path):
+        yield Fault(path, f"{path} {problem}")
 
 
 def left(paths: Iterable[Path]) -> Iterator[Fault]:

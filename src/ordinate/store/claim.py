@@ -16,9 +16,9 @@ from ordinate.store.files import no_link, parse_json, refuse_link, regular, writ
 from ordinate.store.holder import Holder, started
 
 BEAT = 15.0  # seconds between heartbeats
-LONGEST = 10_000  # bytes that say who it is
-AHEAD = 86_400.0  # seconds by which clocks of machines that share a store may differ
 SILENCE = 120.0  # seconds without one after which a process that cannot be seen from here counts as dead
+AHEAD = 86_400.0  # seconds by which clocks of machines that share a store may differ
+LONGEST = 10_000  # bytes that say who holds a claim
 
 
 class LostClaimError(InputError):

@@ -123,6 +123,17 @@ def refuse_link(folder: Path) -> None:
         raise InputError(f"{folder} is a link, which is not followed: move it away")
 
 
+def folder_fault(path: Path) -> str:
+    """What is wrong with what stands where a folder belongs; empty if it is one that can be read, or nothing is there."""
+    if os.path.islink(path):
+        return "is a link, which is not followed: move it away"
+    if os.path.lexists(path) and not os.path.isdir(path):
+        return "is no folder: move it away"
+    if os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK):
+        return f"cannot be read: {os.strerror(errno.EACCES)}"
+    return ""
+
+
 class Journal:
     """An append-only file of JSON lines."""
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from ordinate.core.errors import InputError
-from ordinate.store.files import LARGEST
+from ordinate.store.files import LARGEST, folder_fault
 from ordinate.store.run import AT_WORK, Run
 from ordinate.store.store import Store, inside
 from ordinate.store.sums import SUMMED
@@ -51,7 +51,9 @@ def pack(
     if not file.parent.is_dir():
         raise InputError(f"{file} cannot be written: there is no folder {file.parent}")
     found: dict[str, Path] = {}
-    left = _shut(store.folder / "studies") if everything else []
+    left: list[str] = []
+    if everything and (problem := folder_fault(store.folder / "studies")):
+        left.append(f"{store.folder / 'studies'} ({problem})")
     for folder in _all(store) if everything else _named(store, studies or (), runs or ()):
         files, problems = _contents(store, folder)
         needed = {folder, *(folder / name for name in NEEDED)}
@@ -98,14 +100,7 @@ def fault(name: str) -> str:
 
 def _all(store: Store) -> list[Path]:
     studies = store.folder / "studies"
-    return sorted([*inside(store.folder), *([] if _shut(studies) else inside(studies))])
-
-
-def _shut(folder: Path) -> list[str]:
-    """What is to be told of a folder that cannot be looked into; nothing if it can, or is not there."""
-    if not os.path.lexists(folder) or (not folder.is_symlink() and os.access(folder / ".", os.R_OK | os.X_OK)):
-        return []
-    return [f"{folder} ({LINK if folder.is_symlink() else 'no folder that can be read'})"]
+    return sorted([*inside(store.folder), *([] if folder_fault(studies) else inside(studies))])
 
 
 def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Path]:

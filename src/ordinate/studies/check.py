@@ -12,6 +12,7 @@ from ordinate.core.errors import InputError, OtherVersionError, told
 from ordinate.store import Run, Store
 from ordinate.store.check import LOCK, Fault, bad_folder, left, leftover, look_at_files
 from ordinate.store.check import faults as faults_of_runs
+from ordinate.store.files import folder_fault
 from ordinate.store.store import inside
 from ordinate.studies import shelf
 from ordinate.studies.driver import driver
@@ -43,10 +44,9 @@ def _that_cannot_go_on(run: Run) -> Iterator[Fault]:
 
 
 def _of_studies(store: Store) -> Iterator[Fault]:
-    try:
-        known, lost = shelf.names(store), shelf.lost(store)
-    except InputError:  # of the folder as a whole, which is among the faults already
+    if folder_fault(store.folder / "studies"):  # which is told already
         return
+    known, lost = shelf.names(store), shelf.lost(store)
     for path in sorted(inside(store.folder / "studies")):
         if path.name in known:
             yield from _of_study(store, path)
@@ -54,6 +54,11 @@ def _of_studies(store: Store) -> Iterator[Fault]:
             yield Fault(path, f"{path} is damaged (it has no study.json): move it away")
         elif not path.is_dir():
             yield Fault(path, f"{path} is named like a study and is none: move it away")
+
+
+def studies(store: Store) -> list[str]:
+    """The ids of its studies; none where their folder as a whole is at fault."""
+    return [] if folder_fault(store.folder / "studies") else shelf.names(store)
 
 
 def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
@@ -82,16 +87,19 @@ def _of_report(folder: Path) -> Iterator[Fault]:
 
 def runs_of(store: Store, kept: Kept) -> set[str]:
     """All runs that a study reads, its pilots too."""
-    state = State(kept.study, store)
-    next_stage(state)  # which does not look beyond a pilot that is missing
-    return state.asked | {row["run"] for row in gather(State(kept.study, store), kept.command).runs}
+    return _runs_of(State(kept.study, store), kept)[0]
+
+
+def _runs_of(state: State, kept: Kept) -> tuple[set[str], bool]:
+    """With whether some of them are missing; the next stage does not look beyond a pilot that is."""
+    missing = bool(next_stage(state).missing or state.failed)
+    return state.asked | {row["run"] for row in gather(state, kept.command).runs}, missing
 
 
 def runs_to_pack(store: Store, kept: Kept) -> set[str]:
     """Those of its runs that are there; while some are missing, all that may be read once they are not."""
-    state = State(kept.study, store)
-    missing = next_stage(state).missing or state.failed
-    ours = runs_of(store, kept) | (_alike(store, kept) if missing else set())
+    ours, missing = _runs_of(State(kept.study, store), kept)
+    ours |= _alike(store, kept) if missing else set()
     return {name for name in ours if os.path.lexists(store.run(name).folder)}
 
 
@@ -112,10 +120,7 @@ def _without_budget(config: dict[str, Any]) -> dict[str, Any]:
 def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
     """By command, what it makes again: a run by the studies that it belongs to, else alone."""
     found: dict[str, list[str]] = {}
-    names: list[str] = []
-    with suppress(InputError):  # a folder of studies that cannot be read tells of none
-        names = shelf.names(store)
-    for name in names:
+    for name in studies(store):
         with suppress(InputError):
             kept = shelf.find(store, name)
             if ours := sorted(runs_of(store, kept) & {path.name for path in damaged}):

@@ -7,7 +7,7 @@ from pathlib import Path
 from ordinate.core.errors import InputError, OtherVersionError, nearest
 from ordinate.core.rules import RULES
 from ordinate.store import Store
-from ordinate.store.files import read_json, refuse_link, write_json
+from ordinate.store.files import folder_fault, read_json, refuse_link, write_json
 from ordinate.store.run import SCHEMA, readable
 from ordinate.store.store import by_age, without
 from ordinate.store.sums import check_sum, content_sum
@@ -120,7 +120,6 @@ def lost(store: Store) -> list[Path]:
 def _all(store: Store) -> Path:
     """The folder of all studies."""
     folder = store.folder / "studies"
-    refuse_link(folder)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is no folder: move it away")
+    if problem := folder_fault(folder):
+        raise InputError(f"{folder} {problem}")
     return folder

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,20 +25,16 @@ def run(
     """Read every file of every run and study. Exits with 1 if something is damaged."""
     from ordinate.core.errors import InputError
     from ordinate.store import open_store
-    from ordinate.studies import shelf
-    from ordinate.studies.check import faults
+    from ordinate.studies.check import faults, studies
 
     if not store.is_dir():
         raise InputError(f"there is no folder {store} to check: name one with --store")
     runs = open_store(store)
     found = list(faults(runs))
     damaged = [fault for fault in found if not fault.leftover and not fault.other]
-    studies = 0
-    with suppress(InputError):  # a folder that cannot be read is among what was found
-        studies = len(shelf.names(runs))
     told: dict[str, Any] = {
         "runs": len(runs.runs()),
-        "studies": studies,
+        "studies": len(studies(runs)),
         "damaged": [{"path": str(fault.path), "problem": fault.problem} for fault in damaged],
         "leftovers": [str(fault.path) for fault in found if fault.leftover],
         "others": [{"path": str(fault.path), "problem": fault.problem} for fault in found if fault.other],
