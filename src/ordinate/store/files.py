@@ -124,7 +124,7 @@ def refuse_link(folder: Path) -> None:
 
 
 def folder_fault(path: Path) -> str:
-    """What is wrong with what stands where a folder belongs; empty if it is one that can be read, or nothing is there."""
+    """What is wrong with `path` as a folder; empty if it can be read or does not exist."""
     if os.path.islink(path):
         return "is a link, which is not followed: move it away"
     if os.path.lexists(path) and not os.path.isdir(path):
