@@ -144,10 +144,10 @@ def moved(subject: Subject) -> str:
 
 
 def _rounded(subject: Subject, module: Any) -> str:
-    wide = subject.values(subject.module(), FAR, torch.float32)
+    upcast = subject.values(subject.module(), FAR, torch.float32)
     found = subject.values(module, FAR, torch.bfloat16)
-    once = (wide - wide.bfloat16().float()).abs().max().item()
-    error = (wide - found.float()).abs().max().item()
+    once = (upcast - upcast.bfloat16().float()).abs().max().item()
+    error = (upcast - found.float()).abs().max().item()
     return "" if error <= SLACK * once else f"off by {error:.2g}, rounding once by {once:.2g}"
 
 

@@ -26,11 +26,11 @@ def rope(x: Tensor, *, halves: bool = False, theta: Tensor | None = None) -> Ten
 
 def yarn(width: int, factor: float, original: int) -> tuple[Tensor, float]:
     """Peng 2023: frequencies between those of RoPE and those of interpolation, and the factor on cosine and sine."""
-    pair = torch.arange(width // 2, dtype=torch.float64)
-    theta = 10000 ** (-2 * pair / width)
+    context = torch.arange(width // 2, dtype=torch.float64)
+    theta = 10000 ** (-2 * context / width)
     low, high = (width * math.log(original / (2 * math.pi * turns)) / (2 * math.log(10000)) for turns in (32, 1))
     low, high = max(math.floor(low), 0), min(math.ceil(high), width - 1)
-    ramp = ((pair - low) / (high - low)).clamp(0, 1)
+    ramp = ((context - low) / (high - low)).clamp(0, 1)
     return theta / factor * ramp + theta * (1 - ramp), 0.1 * math.log(factor) + 1
 
 

@@ -38,7 +38,7 @@ def run(rounds: int = 30) -> dict[str, list[Row]]:
 
 
 def steps(size: str, folder: Path, rounds: int) -> list[Row]:
-    """Whole steps, data and optimiser included; ratios are of speed."""
+    """Whole steps, data and optimizer included; ratios are of speed."""
     corpus = small_corpus(folder, resolve(size, "rope", "")[0].model.vocabulary)
     config = resolve(size, "rope", corpus.fingerprint)[0]
     open_rows = resolve(size, "rope", corpus.fingerprint, {"packing": "continue+unmasked"})[0]
@@ -95,7 +95,7 @@ def borrowed(config: ModelConfig) -> nn.Module:
 
 def loop(model: nn.Module, config: TrunkConfig, corpus: Corpus) -> Callable[[], None]:
     """A step of a plain loop on the same sequences, at its best settings: fused AdamW, one pass, no masks."""
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
     step = 0
 
     def advance() -> None:
@@ -104,8 +104,8 @@ def loop(model: nn.Module, config: TrunkConfig, corpus: Corpus) -> Callable[[], 
         loss = F.cross_entropy(model(rows.tokens).flatten(0, 1), rows.targets.flatten())
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
         step += 1
 
     return advance

@@ -16,12 +16,12 @@ def measure(name: str, length: int) -> dict[str, float]:
     """In this process: peak resident memory over the start, in MB, and seconds."""
     import torch
 
-    from ordinate import Bound, Pair, Place, attend, encodings
+    from ordinate import AttentionContext, BoundEncoding, Positions, attend, encodings
 
     torch.set_num_threads(1)
     encoding = encodings.create(name, dim=HEADS * WIDTH, heads=HEADS, length=length)
     warm = torch.randn(1, HEADS, 512, WIDTH, requires_grad=True)
-    attend(warm, warm, warm, Bound(encoding, Pair.of(Place.range(512)))).sum().backward()
+    attend(warm, warm, warm, BoundEncoding(encoding, AttentionContext.of(Positions.range(512)))).sum().backward()
     q, k, v = (torch.randn(1, HEADS, length, WIDTH, requires_grad=True) for _ in range(3))
     grad = torch.ones_like(q)
     del warm
@@ -35,7 +35,7 @@ def measure(name: str, length: int) -> dict[str, float]:
     watcher = threading.Thread(target=watch)
     watcher.start()
     begin = time.perf_counter()
-    attend(q, k, v, Bound(encoding, Pair.of(Place.range(length)))).backward(grad)
+    attend(q, k, v, BoundEncoding(encoding, AttentionContext.of(Positions.range(length)))).backward(grad)
     seconds = time.perf_counter() - begin
     stop.set()
     watcher.join()

@@ -1,6 +1,6 @@
 """The runs of a study as a person would write them down: a loop over x-transformers, with its default threads.
 
-`python -m benchmarks.plain_loop STEPS SEEDS`. Same task, batches, sizes, optimiser, schedule and evaluations as ours;
+`python -m benchmarks.plain_loop STEPS SEEDS`. Same task, batches, sizes, optimizer, schedule and evaluations as ours;
 batches are padded.
 """
 
@@ -44,17 +44,17 @@ def run(config: RunConfig, kind: str) -> dict[str, float]:
     task = config.make_task()
     torch.manual_seed(config.seed)
     net, data, sets = model(kind), TrainingData(config, task), evaluation_sets(config, task)
-    optimiser = torch.optim.AdamW(net.parameters(), lr=config.lr, betas=(0.9, 0.95), weight_decay=0.01)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=config.lr, betas=(0.9, 0.95), weight_decay=0.01)
     valid = sets[0].batch.rows(0, CHECKED)
     for step in range(config.steps):
         batch = padded(data.parts(step))
         loss = F.cross_entropy(net(batch.tokens).flatten(0, 1), batch.targets.flatten(), ignore_index=UNSCORED)
         loss.backward()
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        for group in optimiser.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = rate(config, step)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
         if (step + 1) % check_every(config, task) == 0:
             score(net, valid.tokens, valid.targets)
     return {f"{s.split} {s.length}": score(net, s.batch.tokens, s.batch.targets) for s in sets}

@@ -9,7 +9,7 @@ from x_transformers import Decoder, TransformerWrapper
 from benchmarks.measure import Row, compare, in_turns
 from ordinate import ModelConfig, Transformer, encodings
 from ordinate.training.environment import keep_memory
-from ordinate.training.inputs import Inputs, make_model
+from ordinate.training.measured_model import Inputs, make_model
 from ordinate.training.overhead import training_step
 
 VOCABULARY = 16
@@ -28,7 +28,7 @@ def ours(name: str, *, dim: int, heads: int, layers: int, length: int) -> Transf
 
 
 def theirs(*, dim: int, heads: int, layers: int, length: int, flash: bool) -> nn.Module:
-    """x-transformers at the same shape, rotary, no dropout; it has no biases in attention, which is to its favour."""
+    """x-transformers at the same shape, rotary, no dropout; it has no biases in attention, which is to its favor."""
     return TransformerWrapper(
         num_tokens=VOCABULARY,
         max_seq_len=length,

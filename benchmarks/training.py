@@ -33,7 +33,7 @@ class Borrowed(nn.Module):
         self.net = theirs(dim=m.dim, heads=m.heads, layers=m.layers, length=512, flash=True)
         self.embedding = self.net.token_emb.emb
 
-    def forward(self, tokens: Tensor, *, positions: Tensor | None = None, documents: Tensor | None = None) -> Tensor:
+    def forward(self, tokens: Tensor, *, positions: Tensor | None = None, document_ids: Tensor | None = None) -> Tensor:
         return self.net(tokens)
 
 
@@ -45,7 +45,7 @@ def training(folder: Path, task: str, *, borrowed: bool = False, **settings: obj
     begun = Training(config, Store(folder), run, lambda progress: None)
     if borrowed:
         begun.model = Borrowed(config)  # type: ignore[assignment]
-        begun.optimiser = torch.optim.AdamW(begun.model.parameters(), lr=1e-4, fused=True)
+        begun.optimizer = torch.optim.AdamW(begun.model.parameters(), lr=1e-4, fused=True)
     return begun
 
 

@@ -22,11 +22,11 @@ SEEDS = (1, 2, 3)
 
 HEAD = """# Calibration
 
-Every task at its defaults, with the usual encodings, three seeds each: how many seeds learnt it, after how many steps
-(median and range), how far what was learnt holds in multiples of the trained length (median and range), and the mean
+Every task at its defaults, with the usual encodings, three seeds each: how many seeds learned it, after how many steps
+(median and range), how far what was learned holds in multiples of the trained length (median and range), and the mean
 score on the range that comparisons test. Where the rates of a table differ, a comparison chose each on its pilot seed;
 otherwise one rate was given. A task is calibrated if some encoding learns it in every seed; tasks scored by their loss
-are never learnt, so they are not here. Budgets are about twice what the slower of the learners need.
+are never learned, so they are not here. Budgets are about twice what the slower of the learners need.
 
 Written by `python docs/calibration.py` from the runs in `calibration.json`; a test checks that both are up to date.
 """
@@ -64,7 +64,7 @@ def _row(
     scores = [[row["split"], row["length"], row["score"]] for row in result["evaluation"] if row["split"] != "valid"]
     return {
         "task": task, "encoding": encoding, "seed": seed, "lr": lr, "run": run, "bar": result["bar"], "budget": budget,
-        "learnt_at": result["learnt_at"], "steps": result["steps"], "scores": scores,
+        "learned_at": result["learned_at"], "steps": result["steps"], "scores": scores,
     }  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _table(name: str, rows: list[dict[str, Any]]) -> str:
     budget = f"at most {rows[0]['budget']} steps" if scored else f"{rows[0]['budget']} steps"
     low, high = task.train_lengths
     about = f"Trained at {f'lengths {low} to {high}' if low < high else f'length {high}'}, {budget}."
-    columns = ["encoding", "learnt", "steps to learn", "reach", range_name(*at), "rate"]
+    columns = ["encoding", "learned", "steps to learn", "reach", range_name(*at), "rate"]
     lines = [f"| {' | '.join(columns)} |", "|---|---:|---:|---:|---:|---:|"]
     for encoding in sorted({row["encoding"] for row in rows}, key=lambda e: (_rank(rows, e), e)):
         mine = sorted((row for row in rows if row["encoding"] == encoding), key=lambda row: row["seed"])
@@ -103,10 +103,10 @@ def _cells(encoding: str, rows: list[dict[str, Any]], at: tuple[str, int], train
     if rows[0]["bar"] is None:
         return [encoding, "", "", "", shown, rate]
     reached = [_reach(row, trained or 1) for row in rows]
-    learnt = sum(far is not None for far in reached)
-    steps = Steps(tuple(row["learnt_at"] for row in rows), rows[0]["budget"])
+    learned = sum(far is not None for far in reached)
+    steps = Steps(tuple(row["learned_at"] for row in rows), rows[0]["budget"])
     words = reach_words(Reach(tuple(reached), max(length for _, length, _ in rows[0]["scores"]) / (trained or 1)))
-    return [encoding, f"{learnt} of {len(rows)}", steps_words(steps), words, shown if learnt else "-", rate]
+    return [encoding, f"{learned} of {len(rows)}", steps_words(steps), words, shown if learned else "-", rate]
 
 
 def _reach(row: dict[str, Any], trained: int) -> float | None:
@@ -119,7 +119,7 @@ def _rank(rows: list[dict[str, Any]], encoding: str) -> float:
     mine = [row for row in rows if row["encoding"] == encoding]
     if mine[0]["bar"] is None:
         return mean(row["scores"][0][2] for row in mine)
-    return mean(row["learnt_at"] or 10 * row["budget"] for row in mine)
+    return mean(row["learned_at"] or 10 * row["budget"] for row in mine)
 
 
 def default(task: str, encoding: str, seed: int, lr: float) -> str:
@@ -128,7 +128,7 @@ def default(task: str, encoding: str, seed: int, lr: float) -> str:
 
 
 def wanted(name: str) -> list[str]:
-    """The encodings that a task is calibrated with; one that is scored by its loss is never learnt."""
+    """The encodings that a task is calibrated with; one that is scored by its loss is never learned."""
     task = tasks.create(name)
     return [] if task.metric == "loss" else encodings.usual(task.axes)
 

@@ -16,9 +16,9 @@ MODEL = {
     "relabel": "positions arrive",
     "embed": "tokens are looked up",
     "features": "each layer: its input is normed, and projected to queries, keys and values",
-    "gap_bias": "biases by position are worked out; they join the scores before the softmax",
-    "match": "queries meet keys; a fused kernel does this and all below, unless an encoding has one of these hooks",
-    "mix": "what may not be seen is masked; softmax",
+    "relative_bias": "biases by position are worked out; they join the scores before the softmax",
+    "qk_scores": "queries meet keys; a fused kernel does this and all below, unless an encoding has one of these hooks",
+    "weighted_values": "what may not be seen is masked; softmax",
 }
 
 STYLE = """
@@ -37,7 +37,7 @@ def hooks() -> dict[str, tuple[str, str]]:
     """Every hook with its arguments and the first sentence of its docstring, in the order of the protocol."""
     names = list(vars(Encoding))
     found = {}
-    for name in names[names.index("relabel") : names.index("mix") + 1]:
+    for name in names[names.index("relabel") : names.index("weighted_values") + 1]:
         arguments = list(inspect.signature(getattr(Encoding, name)).parameters)[1:]
         if arguments:  # those without only tell about others
             words = " ".join((inspect.getdoc(getattr(Encoding, name)) or "").split())
@@ -60,7 +60,7 @@ def draw() -> str:
             parts.append(f'<text x="{MARGIN + 14}" y="{y + 22 + LINE * (number + 1)}">{escape(line)}</text>')
         y += height + 14
         middle = WIDTH // 2
-        if name != "mix":
+        if name != "weighted_values":
             parts.append(f'<path class="line" d="M{middle} {y - 14} v10 m-4 -4 l4 4 l4 -4" fill="none"/>')
     label = "The hooks of an encoding in their order: " + ", ".join(hooks())
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 6}" role="img" aria-label="{label}">'

@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 from ordinate.report.terminal import show
-from ordinate.statistics.analyse import analyse
 from ordinate.statistics.analysis import Alarm
+from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observation import Observation
 from ordinate.statistics.reach import Steps
 
@@ -50,7 +50,7 @@ def draw() -> str:
         for task, table in content["steps"].items()
     }
     scores = [Observation(**item) for item in content["observations"]]
-    found = analyse(scores, alarms=alarms, steps=steps, preliminary=content["preliminary"])
+    found = analyze(scores, alarms=alarms, steps=steps, preliminary=content["preliminary"])
     console = Console(record=True, width=126, highlight=False, markup=False, file=io.StringIO(), force_terminal=True)
     console.print(f"$ {content['command']}", style="green")
     show(found, console)

@@ -47,9 +47,9 @@ def test_some_encoding_learns_each_task_in_every_seed(name: str) -> None:
     if task.metric == "loss" or task.control:
         return
     longest = task.train_lengths[1]
-    learnt: dict[str, list[bool]] = {}
+    learned: dict[str, list[bool]] = {}
     for row in ROWS:
         if row["task"] == name:
             score = next(score for split, length, score in row["scores"] if (split, length) == ("id", longest))
-            learnt.setdefault(row["encoding"], []).append(score >= task.bar)
-    assert any(len(seeds) == 3 and all(seeds) for seeds in learnt.values()), learnt
+            learned.setdefault(row["encoding"], []).append(score >= task.bar)
+    assert any(len(seeds) == 3 and all(seeds) for seeds in learned.values()), learned

@@ -93,7 +93,7 @@ def test_the_hooks_are_drawn_from_the_protocol() -> None:
     drawn = list(picture.hooks())
     assert set(picture.MODEL) <= set(drawn)
     assert drawn == [
-        "relabel", "embed", "prepare", "features", "rotate", "gap_bias", "bias", "match", "score", "mix"
+        "relabel", "embed", "prepare", "features", "rotate", "relative_bias", "bias", "match", "score", "mix"
     ]  # fmt: skip
     text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", picture.draw(), flags=re.DOTALL)
     for name, (arguments, words) in picture.hooks().items():
@@ -134,7 +134,7 @@ class Places(Encoding):
     formula = r"x_p + E_{c_p}"
 
     def __init__(self, shape: Shape) -> None:
-        super().__init__(shape, shift_invariant=True, reads=("tokens", "neighbours"))
+        super().__init__(shape, shift_invariant=True, reads=("tokens", "neighbors"))
         self.table = nn.Parameter(torch.empty(9, shape.dim))
 
     def reset(self, generator: torch.Generator) -> None:

@@ -1,7 +1,7 @@
 """rotary-embedding-torch | RoPE; RoPE, learned frequencies; xPos | bfloat16
 
 Positions are made in the dtype of the queries. bfloat16 has no odd numbers above 256 and steps of 16 at 4,096, so
-neighbours are turned by the same angle.
+neighbors are turned by the same angle.
 """
 
 import torch

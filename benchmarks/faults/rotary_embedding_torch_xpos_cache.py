@@ -1,7 +1,7 @@
 """rotary-embedding-torch | xPos | cache
 
-Scales are centred on half the number of tokens given: of one query in a cached step, of all keys beside it. The two
-centres differ, and with them every score.
+Scales are centered on half the number of tokens given: of one query in a cached step, of all keys beside it. The two
+centers differ, and with them every score.
 """
 
 import torch

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from benchmarks import formulas
 from benchmarks.contracts import FAR, VOCABULARY, NotApplicableError, Subject, queries, spread, typed
-from ordinate import Encoding, ModelConfig, Pair, Place, Transformer, encodings
+from ordinate import AttentionContext, Encoding, ModelConfig, Positions, Transformer, encodings
 from ordinate.core.choice import parse_choice
 
 OPTIONS = {
@@ -59,15 +59,15 @@ class Own(Subject):
         return encodings.create(choice.name, **size, length=self.length, **dict(choice.parameters), **more)
 
     def values(self, module: Any, length: int, dtype: torch.dtype) -> Tensor:
-        place, kind = Place.range(length), type(module)
+        positions, kind = Positions.range(length), type(module)
         if kind.embed is not Encoding.embed:
-            return module.embed(torch.zeros(1, length, 64, dtype=dtype), place)[0].detach()
+            return module.embed(torch.zeros(1, length, 64, dtype=dtype), positions)[0].detach()
         if kind.rotate is not Encoding.rotate:
-            return module.rotate(queries(length, dtype), module.prepare(place), "q").detach()
+            return module.rotate(queries(length, dtype), module.prepare(positions), "q").detach()
         if module.content or module.biasless:
             raise NotApplicableError
         typed(module, dtype)
-        return module.bias(Pair(place.rows(length - 1, length), place))[0, :, 0].detach()
+        return module.bias(AttentionContext(positions.rows(length - 1, length), positions))[0, :, 0].detach()
 
     def definition(self) -> tuple[Tensor, Tensor]:
         name = "yarn" if "yarn" in self.encoding else "dynamic" if "dynamic" in self.encoding else self.encoding
@@ -77,9 +77,11 @@ class Own(Subject):
 
     def scores(self, length: int, **more: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Products of turned queries and keys, not scaled, and what went in."""
-        q, k, module, place = queries(length), queries(length, seed=1), self.module(**more), Place.range(length)
-        state = module.prepare(place)
-        scores = module.match(module.rotate(q, state, "q"), module.rotate(k, state, "k"), Pair.of(place))
+        q, k, module, positions = queries(length), queries(length, seed=1), self.module(**more), Positions.range(length)
+        state = module.prepare(positions)
+        scores = module.match(
+            module.rotate(q, state, "q"), module.rotate(k, state, "k"), AttentionContext.of(positions)
+        )
         return (scores * q.shape[-1] ** 0.5).detach(), q, k
 
     def model(self) -> Transformer:
@@ -90,8 +92,8 @@ class Own(Subject):
 
     def padded(self, model: Any, tokens: Tensor, pad: int) -> Tensor:
         filled = torch.nn.functional.pad(tokens, (pad, 0))
-        keep = torch.arange(filled.shape[1]).expand(len(filled), -1) >= pad
-        return model(filled, keep=keep)[:, pad:]
+        padding_mask = torch.arange(filled.shape[1]).expand(len(filled), -1) >= pad
+        return model(filled, padding_mask=padding_mask)[:, pad:]
 
     def decoded(self, model: Any, tokens: Tensor, parts: list[tuple[int, int]]) -> list[Tensor]:
         cache = model.cache(len(tokens), tokens.shape[1])

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from ordinate.core.combine import combine
     from ordinate.core.encoding import Encoding, Shape
     from ordinate.core.errors import InputError
-    from ordinate.core.place import Pair, Place
+    from ordinate.core.positions import AttentionContext, Positions
     from ordinate.interop import attach_hf, from_hf, to_hf
-    from ordinate.model import Bound, ModelConfig, Transformer, attend, generate, preset, record
+    from ordinate.model import BoundEncoding, ModelConfig, Transformer, attend, generate, preset, record
     from ordinate.store import open_store
     from ordinate.studies.compare import compare
 
@@ -27,12 +27,12 @@ _WHERE = {
     "Encoding": "ordinate.core.encoding",
     "Shape": "ordinate.core.encoding",
     "InputError": "ordinate.core.errors",
-    "Pair": "ordinate.core.place",
-    "Place": "ordinate.core.place",
+    "AttentionContext": "ordinate.core.positions",
+    "Positions": "ordinate.core.positions",
     "attach_hf": "ordinate.interop",
     "from_hf": "ordinate.interop",
     "to_hf": "ordinate.interop",
-    "Bound": "ordinate.model",
+    "BoundEncoding": "ordinate.model",
     "ModelConfig": "ordinate.model",
     "Transformer": "ordinate.model",
     "attend": "ordinate.model",
@@ -42,8 +42,26 @@ _WHERE = {
 }
 
 __all__ = [
-    "Bound", "Encoding", "InputError", "ModelConfig", "Pair", "Place", "Shape", "Transformer", "attach_hf", "attend",
-    "combine", "compare", "encodings", "from_hf", "generate", "open_store", "preset", "record", "report", "tasks",
+    "AttentionContext",
+    "BoundEncoding",
+    "Encoding",
+    "InputError",
+    "ModelConfig",
+    "Positions",
+    "Shape",
+    "Transformer",
+    "attach_hf",
+    "attend",
+    "combine",
+    "compare",
+    "encodings",
+    "from_hf",
+    "generate",
+    "open_store",
+    "preset",
+    "record",
+    "report",
+    "tasks",
     "to_hf",
 ]  # fmt: skip
 

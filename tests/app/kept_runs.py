@@ -63,7 +63,7 @@ def _result(config: dict[str, Any], run_id: str, state: str, score: float) -> di
         for split, length, value in (("valid", 8, score), ("id", 8, score), ("ood", 12, 0.7), ("ood", 16, 0.5))
     ]  # fmt: skip
     return {
-        "status": "finished" if told else "diverged", "steps": 20, "learnt_at": 10 if told and score >= 0.95 else None,
+        "status": "finished" if told else "diverged", "steps": 20, "learned_at": 10 if told and score >= 0.95 else None,
         "parameters": 1234, "encoding_parameters": 0, "task": config["task"], "metric": "accuracy",
         "direction": "higher", "bar": 0.95, "evaluation": rows,
         "norms": {"embedding_norm": 1.0, "encoding_norm": 0.0},

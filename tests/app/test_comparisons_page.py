@@ -90,7 +90,7 @@ def test_the_gap_is_of_the_seeds_that_count(filled: Store) -> None:
     table = comparison_view.overview(task)
     assert list(table["encoding"]) == list(task.encodings)
     for row, encoding in zip(table.to_dict("records"), task.encodings, strict=True):
-        if task.learnt[encoding][0] == 0:  # nobody counts beyond
+        if task.learned[encoding][0] == 0:  # nobody counts beyond
             assert row["gap"] is None or row["gap"] != row["gap"]
 
 

@@ -64,12 +64,12 @@ def test_every_state_has_its_row(own: Store) -> None:
     page = opened()
     assert {row["run"]: row["state"] for row in table(page)} == {run_id: state for state, run_id in ids.items()}
     done = next(row for row in table(page) if row["state"] == "done")
-    assert (done["pilot"], done["learnt at"], done["in distribution"]) == ("yes", 10, 1.0)
+    assert (done["pilot"], done["learned at"], done["in distribution"]) == ("yes", 10, 1.0)
     assert (done["tested at"], done["score there"], done["verdict"]) == ("longer 16", 0.5, "partial")
     assert "is damaged (not JSON)" in page.dataframe[1].value["what is wrong"][0]
 
 
-def test_a_run_that_learnt_nothing_has_no_score_beyond(own: Store) -> None:
+def test_a_run_that_learned_nothing_has_no_score_beyond(own: Store) -> None:
     run_id = run(own.folder, score=0.6)
     page = opened(run=run_id)
     (row,) = table(page)
@@ -125,7 +125,7 @@ def test_two_runs_side_by_side(own: Store) -> None:
     assert {t["name"] for t in accuracy["data"] if t["showlegend"]} == {"rope seed 1", "rope seed 2", "alibi seed 1"}
     assert [t["name"] for t in lengths["data"]][2:] == ["rope seed 1", "rope seed 2"]  # the third has no scores
     looks = {(t["line"]["color"], t["line"]["dash"]) for t in lengths["data"][2:]}
-    assert len(looks) == 2 and len({colour for colour, _ in looks}) == 1  # one colour per encoding
+    assert len(looks) == 2 and len({color for color, _ in looks}) == 1  # one color per encoding
 
 
 def test_an_id_that_is_not_there_is_one_sentence(own: Store) -> None:

@@ -88,7 +88,7 @@ def test_tables_sort_by_value_with_gaps_last(opened: Watched) -> None:
     head.nth(0).get_by_role("button").click()
     assert names.all_inner_texts() == upward[::-1]
     for order in ("ascending", "descending"):
-        head.nth(5).get_by_role("button").click()  # after encoding, learnt, steps, reach and in distribution
+        head.nth(5).get_by_role("button").click()  # after encoding, learned, steps, reach and in distribution
         assert head.nth(5).get_attribute("aria-sort") == order and head.nth(0).get_attribute("aria-sort") is None
         found = [cell.get_attribute("data-value") for cell in table.locator("tbody td:nth-child(6)").all()]
         values = [float(value) for value in found if value is not None]
@@ -140,10 +140,10 @@ def test_a_narrow_screen_scrolls_tables_not_the_page(opened: Watched) -> None:
     first = page.locator("#plot-k_back-k-3-length .main-svg").first
     expect(first).to_have_attribute("width", "360")
     assert page.evaluate("document.documentElement.scrollWidth") == 400
-    wide = page.evaluate(
+    upcast = page.evaluate(
         "[...document.querySelectorAll('.plot .main-svg')].map((svg) => svg.getBoundingClientRect().right)"
     )
-    assert max(wide) <= 400
+    assert max(upcast) <= 400
     assert page.evaluate(
         "(() => { const box = document.querySelector('#matrix .scroll'); return box.scrollWidth > box.clientWidth; })()"
     )

@@ -187,9 +187,7 @@ def test_what_can_be_gone_on_with_is_stated(tmp_path: Path) -> None:
     assert "taken as diverged runs: 1 (line 26)" in limits(put(tmp_path, [*rows(), "table,copy,9,8,id,nan"]))
     assert "out of range: 1 (line 26)" in limits(put(tmp_path, [*rows(), "table,copy,9,16,ood,"]))
     assert "copy has no rows in distribution" in limits(put(tmp_path, [r for r in rows() if ",ood," in r]))
-    assert "columns that are not read: colour" in limits(
-        put(tmp_path, [f"{r},red" for r in rows()], f"{HEADER},colour")
-    )
+    assert "columns that are not read: color" in limits(put(tmp_path, [f"{r},red" for r in rows()], f"{HEADER},color"))
     unequal = CliRunner().invoke(app, ["analyze", str(put(tmp_path, rows()[:-2]))]).stdout
     assert "not all encodings have the same 6 seeds: table has 5" in unequal
 
@@ -248,7 +246,7 @@ def test_a_million_rows(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ordinate", "analyze", str(put(tmp_path, lines))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (
-        "Learnt in more seeds: e0, e1, e2, e3, e4 and e5 over e6, e7, e8 and e9 (5000 of 5000 against 2500 of 5000"
+        "Learned in more seeds: e0, e1, e2, e3, e4 and e5 over e6, e7, e8 and e9 (5000 of 5000 against 2500 of 5000"
         in done.stdout
     )
     assert len(done.stdout) < 10_000

@@ -41,7 +41,7 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert (
         len(
             re.findall(
-                r"^\[\d/6\] binary_majority  (?:rope|none)  seed [123]  lr 0.01  learnt at step \d+, longer 7: ",
+                r"^\[\d/6\] binary_majority  (?:rope|none)  seed [123]  lr 0.01  learned at step \d+, longer 7: ",
                 done.err,
                 re.M,
             )
@@ -55,7 +55,7 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert re.search(r"^A claim about .* takes 4 seeds; there are 3\.$", done.out, re.M)
     header = next(line for line in done.out.splitlines() if line.startswith("encoding"))
     assert re.split(r"  +", header.strip()) == [
-        "encoding", "learnt", "steps to learn", "in distribution", "longer 7 (1.4x)", "reach", "there"
+        "encoding", "learned", "steps to learn", "in distribution", "longer 7 (1.4x)", "reach", "there"
     ]  # fmt: skip
     page = Path(re.findall(r"Report: (.*)", done.err)[0])
     assert page.name == "report.html" and page.stat().st_size > 1e6

@@ -113,7 +113,7 @@ def test_a_stop_is_gone_on_from(
         (("--size", "nano", "--micro-batch", "0"), "at least 1"),
         (("--size", "nano", "vocabulary=8"), "vocabulary"),
         (("--size", "nano", "length=100000"), "length"),
-        (("--size", "nano", "colour=red"), "unknown key colour"),
+        (("--size", "nano", "color=red"), "unknown key color"),
     ],
 )
 def test_mistakes_are_one_sentence_and_exit_two(
@@ -141,7 +141,7 @@ def test_a_checkpoint_of_something_else_is_left_alone(ordinate: Program, folder:
     )  # fmt: skip
     stranger = tmp_path / "nano_rope_trunk_s42" / "latest.pt"
     stranger.parent.mkdir()
-    checkpoint.save(stranger, "another", {"step": 3, "journal": 0, "model": {}, "optimiser": {}})
+    checkpoint.save(stranger, "another", {"step": 3, "journal": 0, "model": {}, "optimizer": {}})
     before = stranger.read_bytes()
     done = ordinate(*command)
     assert done.code == 2 and "belongs to another model" in done.err

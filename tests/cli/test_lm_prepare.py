@@ -29,7 +29,7 @@ def test_a_corpus_is_announced_made_and_told(notes: str) -> None:
     )
     done = CliRunner().invoke(app, ["lm", "prepare", *options])
     assert done.exit_code == 0
-    assert "learning a tokenizer" in done.stderr and "tokenising" in done.stderr
+    assert "learning a tokenizer" in done.stderr and "tokenizing" in done.stderr
     assert "to train on" in done.stdout and "1 document held bytes that are no UTF-8" in done.stdout
     again = CliRunner().invoke(app, ["lm", "prepare", *options, "--json"])
     told, corpus = json.loads(again.stdout), open_corpus("data/notes")

@@ -33,8 +33,8 @@ def test_a_run_from_its_start_to_its_table(ordinate: Program, store: str) -> Non
     lines = {line.split("  ")[0]: line for line in first.out.splitlines()}
     assert lines["longer"].split()[1] == "7" and lines["longer"].split()[-1] == "solves"
     assert "One seed: preliminary" in first.out
-    (learnt,) = [line for line in first.out.splitlines() if line.startswith("Learnt")]
-    assert learnt == "Learnt (at least 95% in distribution) at step 32, 40 in all; holds to 1.4 times 5."
+    (learned,) = [line for line in first.out.splitlines() if line.startswith("Learned")]
+    assert learned == "Learned (at least 95% in distribution) at step 32, 40 in all; holds to 1.4 times 5."
 
     again = ordinate(*MAJORITY, "--store", store)
     assert again.code == 0 and again.out == first.out
@@ -42,9 +42,9 @@ def test_a_run_from_its_start_to_its_table(ordinate: Program, store: str) -> Non
 
     document = json.loads(ordinate(*reversed_settings(), "--store", store, "--json").out)
     assert document == open_store(store).runs()[0].result
-    assert (document["learnt_at"], document["steps"]) == (32, 40)
+    assert (document["learned_at"], document["steps"]) == (32, 40)
     # Numbers are kept, words are found by whoever shows them.
-    assert not any({"verdict", "normalised", "fitted"} & row.keys() for row in document["evaluation"])
+    assert not any({"verdict", "normalized", "fitted"} & row.keys() for row in document["evaluation"])
     assert words_of(document["evaluation"], document["bar"], False) == ["solves"] * 3
 
 
@@ -94,7 +94,7 @@ def test_a_file_of_settings_goes_below_the_command_line(ordinate: Program, tmp_p
         (("train", "k_back", "-e", "rope", "--store", "Makefile", "--dry-run"), "Makefile is a file, not a folder"),
         (
             ("train", "k_back", "-e", "conditional(size=1e19)", "dim=8", "heads=2", "steps=3"),
-            "nothing can be learnt from",
+            "nothing can be learned from",
         ),
     ],
 )
@@ -129,7 +129,7 @@ def test_status_lists_what_is_done_and_what_is_not(ordinate: Program, store: str
     assert all(word in table for word in ("failed", "File too large", "done", "diverged", "40/40", "binary_majority"))
 
 
-def test_unfinished_runs_of_older_rules_are_labelled(ordinate: Program, store: str) -> None:
+def test_unfinished_runs_of_older_rules_are_labeled(ordinate: Program, store: str) -> None:
     assert ordinate(*MAJORITY, "--store", store, largest=10_000).code == 1
     (path,) = Path(store).glob("*/config.json")
     content = json.loads(path.read_text())

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ordinate import Encoding, ModelConfig, Place, Transformer, encodings
+from ordinate import Encoding, ModelConfig, Positions, Transformer, encodings
 from ordinate.core.errors import AxesError, CausalError
 
 LENGTH, VOCABULARY = 24, 13
@@ -127,10 +127,10 @@ class Case:
         places = places if places.dim() == 3 else places[None]
         return (places[:, :, None, -1] - places[:, None, :, -1]).abs() % 5 - 1
 
-    def place(self, length: int) -> Place:
+    def token_positions(self, length: int) -> Positions:
         """The tokens as an encoding sees them, outside a model."""
         places = self.positions(length)
-        return Place(
+        return Positions(
             places[None], segments=places[None, :, -1] % 2, first=0 if self.axes == 1 else None,
             tokens=tokens(2, length),
         )  # fmt: skip

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 import torch
 
-from ordinate import Bound, Encoding, InputError, Pair, Place, attend, encodings
+from ordinate import AttentionContext, BoundEncoding, Encoding, InputError, Positions, attend, encodings
 from ordinate.core.errors import AxesError
 
 from .cases import REGISTERED
@@ -36,12 +36,12 @@ def run(encoding: Encoding) -> list[torch.Tensor]:
     index = torch.arange(8)
     places = index[:, None] if axes == 1 else torch.stack([index // 3] * (axes - 1) + [index % 3], dim=-1)
     tokens = torch.randint(0, 12, (2, 8), generator=source)
-    place = Place(places[None], segments=torch.zeros(2, 8, dtype=torch.long), tokens=tokens)
-    pair = replace(Pair.of(place), relation=torch.ones(1, 8, 8, dtype=torch.long))
+    positions = Positions(places[None], segments=torch.zeros(2, 8, dtype=torch.long), tokens=tokens)
+    context = replace(AttentionContext.of(positions), relation=torch.ones(1, 8, 8, dtype=torch.long))
     q, k, v = torch.randn(3, 2, 4, 8, 8, generator=source)
-    own = encoding.placed(pair).k
+    own = encoding.placed(context).k
     x = encoding.embed(torch.randn(2, 8, 32, generator=source), own)
-    bound = Bound(encoding, pair)
+    bound = BoundEncoding(encoding, context)
     features = bound.features(x)
     q, k = bound.rotate(q, k, features)
     return [x, attend(q, k, v, bound, features=features)]

@@ -55,9 +55,9 @@ def test_decoding_with_a_cache_equals_the_full_pass(name: str, past: bool) -> No
 def test_packed_documents_equal_separate_ones(name: str) -> None:
     case = Case(name)
     a, b = tokens(1, 9, seed=1), tokens(1, 11, seed=2)
-    documents = torch.tensor([[0] * 9 + [1] * 11])
+    document_ids = torch.tensor([[0] * 9 + [1] * 11])
     more = case.told(torch.cat((case.positions(9), case.positions(11))))
-    packed = case.model(torch.cat((a, b), dim=1), documents=documents, **more)
+    packed = case.model(torch.cat((a, b), dim=1), document_ids=document_ids, **more)
     assert_close(packed[:, :9], case.run(a))
     assert_close(packed[:, 9:], case.run(b))
 
@@ -69,10 +69,12 @@ def test_packed_documents_with_padding_equal_separate_ones(name: str) -> None:
     real = torch.tensor([[0, 0] + [1] * 9 + [0] * 3 + [1] * 8])
     packed = torch.zeros_like(real)
     packed[real.bool()] = torch.cat((a, b), dim=1)[0]
-    documents = torch.tensor([[0] * 11 + [1] * 11])
+    document_ids = torch.tensor([[0] * 11 + [1] * 11])
     places = torch.zeros(22, case.axes, dtype=torch.long)
     places[real[0].bool()] = torch.cat((case.positions(9), case.positions(8)))
-    found = case.model(packed, documents=documents, keep=real, **case.told(places))  # 0 and 1, as others write it
+    found = case.model(
+        packed, document_ids=document_ids, padding_mask=real, **case.told(places)
+    )  # 0 and 1, as others write it
     assert_close(found[:, 2:11], case.run(a))
     assert_close(found[:, 14:], case.run(b))
 
@@ -81,13 +83,17 @@ def test_packed_documents_with_padding_equal_separate_ones(name: str) -> None:
 def test_a_padded_prompt_in_chunks_equals_the_full_pass(name: str) -> None:
     case = Case(name)
     x, pad = tokens(2, 15), 5
-    keep = (torch.arange(15)[None] >= pad).expand(2, -1)
+    padding_mask = (torch.arange(15)[None] >= pad).expand(2, -1)
     places = torch.cat((torch.zeros(pad, case.axes, dtype=torch.long), case.positions(10)))
     cache, found = case.model.cache(2, 15), []
     for start, stop in ((0, 4), (4, 9), (9, 14), (14, 15)):  # the first holds nothing but padding
         part = slice(start, stop)
-        found.append(case.model(x[:, part], keep=keep[:, part], cache=cache, **case.told(places[:stop], start)))
-    assert_close(torch.cat(found, dim=1)[:, pad:], case.model(x, keep=keep, **case.told(places))[:, pad:])
+        found.append(
+            case.model(x[:, part], padding_mask=padding_mask[:, part], cache=cache, **case.told(places[:stop], start))
+        )
+    assert_close(
+        torch.cat(found, dim=1)[:, pad:], case.model(x, padding_mask=padding_mask, **case.told(places))[:, pad:]
+    )
 
 
 @every
@@ -109,9 +115,9 @@ def test_padding_on_the_left_changes_nothing(name: str, causal: bool) -> None:
     case = Case.or_causal(name, causal)
     x, pad = tokens(2, 12), 5
     padded = torch.cat((torch.zeros(2, pad, dtype=torch.long), x), dim=1)
-    keep = torch.arange(12 + pad)[None].expand(2, -1) >= pad
+    padding_mask = torch.arange(12 + pad)[None].expand(2, -1) >= pad
     places = torch.cat((torch.zeros(pad, case.axes, dtype=torch.long), case.positions(12)))
-    assert_close(case.model(padded, keep=keep, **case.told(places))[:, pad:], case.run(x))
+    assert_close(case.model(padded, padding_mask=padding_mask, **case.told(places))[:, pad:], case.run(x))
 
 
 @registered
@@ -146,12 +152,12 @@ def test_gradients_reach_every_parameter(name: str) -> None:
 
 
 @registered
-def test_built_on_meta_then_materialised_equals_built_directly(name: str) -> None:
+def test_built_on_meta_then_materialized_equals_built_directly(name: str) -> None:
     config = Case(name).config()
     with torch.device("meta"):
         later = Transformer(config)
     assert all(p.is_meta for p in later.parameters())
-    later.materialise("cpu", seed=3)
+    later.materialize("cpu", seed=3)
     direct = Transformer(config, seed=3)
     for (n, a), (_, b) in zip(later.state_dict().items(), direct.state_dict().items(), strict=True):
         assert torch.equal(a, b), n
@@ -247,9 +253,9 @@ def test_exemptions_are_still_needed(name: str) -> None:
     stale = set()
     if torch.allclose(whole[:, :cut], case.run(x[:, :cut]), atol=1e-4):
         stale |= {"prefix_past", "cached_past"}
-    documents = torch.tensor([[0] * 9 + [1] * (length - 9)])
+    document_ids = torch.tensor([[0] * 9 + [1] * (length - 9)])
     places = torch.cat((case.positions(9), case.positions(length - 9)))
-    packed = case.model(x, documents=documents, **case.told(places))
+    packed = case.model(x, document_ids=document_ids, **case.told(places))
     if torch.allclose(packed[:, :9], case.run(x[:, :9]), atol=1e-4):
         stale.add("packed_past")
     assert not stale & exempt

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ordinate import InputError
 from ordinate.core.errors import CausalError
-from ordinate.core.place import Pair
+from ordinate.core.positions import AttentionContext
 from ordinate.model import attention
 from ordinate.model.packed import Documents
 
@@ -80,9 +80,9 @@ def compared(
         """Documents one after the other, in as many rows as there are."""
         return torch.cat(parts).view(len(rows), sum(rows[0]), *parts[0].shape[1:])
 
-    documents = lay([torch.full((length,), number) for number, length in enumerate(lengths)])
+    document_ids = lay([torch.full((length,), number) for number, length in enumerate(lengths)])
     more = case.told(lay(spots), explicit=explicit)
-    logits = case.model(lay([text[0] for text in texts]), documents=documents, **more)
+    logits = case.model(lay([text[0] for text in texts]), document_ids=document_ids, **more)
     loss_of(case, logits, torch.cat(asked)).backward()
     together = (logits.detach().flatten(0, -2), gradients(case))
 
@@ -113,10 +113,10 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[Documents]:
     found: list[Documents] = []
     decide = Documents.worth_laying_out
 
-    def watched(pair: Pair) -> Documents | None:
-        documents = decide(pair)
-        found.extend([] if documents is None else [documents])
-        return documents
+    def watched(context: AttentionContext) -> Documents | None:
+        document_ids = decide(context)
+        found.extend([] if document_ids is None else [document_ids])
+        return document_ids
 
     monkeypatch.setattr(Documents, "worth_laying_out", staticmethod(watched))
     return found
@@ -124,7 +124,7 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[Documents]:
 
 def masked(patch: pytest.MonkeyPatch) -> None:
     """From here on, packed rows are computed whole, under a mask."""
-    patch.setattr(Documents, "worth_laying_out", staticmethod(lambda pair: None))
+    patch.setattr(Documents, "worth_laying_out", staticmethod(lambda context: None))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -136,7 +136,9 @@ def test_a_row_of_documents_equals_separate_ones(
     together, apart = compared(case, (ROW,))
     assert_same(together, apart)
     # a relation is one of rows, so its documents stay in them
-    assert [documents.lengths.tolist() for documents in laid_out] == ([] if "relation" in case.reads else [list(ROW)])
+    assert [document_ids.lengths.tolist() for document_ids in laid_out] == (
+        [] if "relation" in case.reads else [list(ROW)]
+    )
 
 
 @every_name
@@ -209,7 +211,7 @@ def test_one_answer_for_each_document_in_its_place(readout: str) -> None:
     hidden: list[Tensor] = []
     assert case.model.norm is not None
     case.model.norm.register_forward_hook(lambda module, inputs, output: hidden.append(output))
-    answers = case.run(x, documents=ids)
+    answers = case.run(x, document_ids=ids)
     assert answers.shape == (6, 3)
     ends = [(row, start, start + length) for row in (0, 1) for start, length in zip(
         (0, ROWS[row][0], sum(ROWS[row][:2])), ROWS[row], strict=True)]  # fmt: skip
@@ -227,7 +229,7 @@ def test_documents_in_another_order_are_answers_in_another_order() -> None:
     def answers(order: list[int]) -> Tensor:
         ids = torch.cat([torch.full((1, texts[i].shape[1]), number) for number, i in enumerate(order)], dim=1)
         places = torch.cat([case.positions(texts[i].shape[1]) for i in order])
-        return case.model(torch.cat([texts[i] for i in order], dim=1), documents=ids, **case.told(places))
+        return case.model(torch.cat([texts[i] for i in order], dim=1), document_ids=ids, **case.told(places))
 
     torch.testing.assert_close(answers([2, 0, 3, 1]), answers([0, 1, 2, 3])[[2, 0, 3, 1]], atol=1e-5, rtol=1e-5)
 
@@ -236,25 +238,28 @@ def test_documents_in_another_order_are_answers_in_another_order() -> None:
 def test_documents_whose_positions_go_on_are_laid_out_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(name, settings={"document_positions": "continue"})
     x, ids = tokens(2, 20), torch.tensor([[0] * 5 + [1] * 8 + [2] * 7, [0] * 9 + [1] * 9 + [2] * 2])
-    found = case.run(x, documents=ids)
+    found = case.run(x, document_ids=ids)
     masked(monkeypatch)
-    torch.testing.assert_close(found, case.run(x, documents=ids), atol=2e-5, rtol=2e-5)
+    torch.testing.assert_close(found, case.run(x, document_ids=ids), atol=2e-5, rtol=2e-5)
 
 
 @pytest.mark.parametrize("readout", ["tokens", "last"])
 def test_one_row_of_ids_may_stand_for_all_rows(readout: str) -> None:
     case = case_of("alibi", readout)
     x, ids = tokens(2, 20), torch.tensor([[0] * 5 + [1] * 8 + [2] * 7])
-    torch.testing.assert_close(case.run(x, documents=ids), case.run(x, documents=ids.repeat(2, 1)))
+    torch.testing.assert_close(case.run(x, document_ids=ids), case.run(x, document_ids=ids.repeat(2, 1)))
 
 
 @pytest.mark.parametrize(
     ("settings", "more"),
-    [(dict(readout="readout"), {}), (dict(readout="mean"), dict(keep=torch.ones(1, VOCABULARY, dtype=torch.bool)))],
+    [
+        (dict(readout="readout"), {}),
+        (dict(readout="mean"), dict(padding_mask=torch.ones(1, VOCABULARY, dtype=torch.bool))),
+    ],
 )
 def test_what_cannot_be_read_from_documents_is_refused(settings: dict[str, Any], more: dict[str, Tensor]) -> None:
     case = Case("rope", settings=settings | {"classes": 3})
     ids = torch.arange(VOCABULARY)[None] // 4
-    with pytest.raises(InputError, match="leave out keep, or set readout=tokens") as caught:
-        case.run(tokens(1, VOCABULARY), documents=ids, **more)
+    with pytest.raises(InputError, match="leave out padding_mask, or set readout=tokens") as caught:
+        case.run(tokens(1, VOCABULARY), document_ids=ids, **more)
     assert "\n" not in str(caught.value)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ordinate import Bound, Encoding, InputError, Pair, Place, attend, combine, encodings
+from ordinate import AttentionContext, BoundEncoding, Encoding, InputError, Positions, attend, combine, encodings
 from ordinate.core.errors import AxesError
 
 from .cases import REGISTERED, assert_close
@@ -34,12 +34,12 @@ def inputs(heads: int = HEADS) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return torch.randn(2, TOKENS, DIM, generator=source), *torch.randn(3, 2, heads, TOKENS, WIDTH, generator=source)
 
 
-def bound_at(encoding: Encoding, start: int) -> Bound:
+def bound_at(encoding: Encoding, start: int) -> BoundEncoding:
     positions = torch.arange(start, start + TOKENS).view(1, TOKENS, 1)
     tokens = torch.randint(0, 12, (2, TOKENS), generator=torch.Generator().manual_seed(4))
-    place = Place(positions, segments=torch.zeros(2, TOKENS, dtype=torch.long), tokens=tokens)
-    pair = Pair.of(place)
-    return Bound(encoding, replace(pair, relation=pair.gap().abs() % 5 - 1))
+    token_positions = Positions(positions, segments=torch.zeros(2, TOKENS, dtype=torch.long), tokens=tokens)
+    context = AttentionContext.of(token_positions)
+    return BoundEncoding(encoding, replace(context, relation=context.relative_positions().abs() % 5 - 1))
 
 
 def attended(encoding: Encoding, start: int) -> Tensor:
@@ -73,13 +73,14 @@ def test_who_declares_not_to_read_queries_and_keys_does_not(name: str) -> None:
     encoding = made(name, 1)
     if encoding is None or encoding.reads_heads:
         return
-    assert type(encoding).match is Encoding.match  # which is a product of them
+    assert type(encoding).qk_scores is Encoding.qk_scores  # which is a product of them
     x, q, k, _ = inputs()
     bound, features = bound_at(encoding, 0), None
     features = bound.features(x)
     scores = q @ k.mT
     assert torch.equal(
-        encoding.score(scores, q, k, bound.pair, features), encoding.score(scores, q + 1, k * 2, bound.pair, features)
+        encoding.score_mod(scores, q, k, bound.context, features),
+        encoding.score_mod(scores, q + 1, k * 2, bound.context, features),
     )
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ordinate import Encoding, InputError, Pair, Place, combine, encodings
+from ordinate import AttentionContext, Encoding, InputError, Positions, combine, encodings
 
 
 def make(name: str, **parameters: object) -> Encoding:
@@ -30,9 +30,9 @@ def test_two_turns_undo_each_other_only_where_they_commute() -> None:
     q, k = torch.randn(2, 1, 2, 4, 8)
 
     def scores(start: int) -> torch.Tensor:
-        place = Place.range(4, start=start)
-        state = both.prepare(place)
-        return both.match(both.rotate(q, state, "q"), both.rotate(k, state, "k"), Pair.of(place))
+        positions = Positions.range(4, start=start)
+        state = both.prepare(positions)
+        return both.qk_scores(both.rotate(q, state, "q"), both.rotate(k, state, "k"), AttentionContext.of(positions))
 
     assert (scores(5) - scores(0)).abs().max() > 0.1
     assert not both.shift_invariant
@@ -44,9 +44,9 @@ READING = ["shaw", "cope", "deberta", "path", "transformer_xl", "rerope", "self_
 
 @pytest.mark.parametrize("other", TURNING + READING)
 def test_wider_queries_and_keys_are_for_nobody_else(other: str) -> None:
-    for pair in ((make("pope"), make(other)), (make(other), make("pope"))):
+    for context in ((make("pope"), make(other)), (make(other), make("pope"))):
         with pytest.raises(InputError, match=f"pope gives queries and keys more channels, which {other} does not know"):
-            combine(*pair)
+            combine(*context)
 
 
 @pytest.mark.parametrize("other", ["alibi", "t5", "fox", "dape", "learned", "sinusoidal", "kerple", "segment", "none"])

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from ordinate import Encoding, Pair, Place, combine, encodings
-from ordinate.core.rotation import spread, turn
+from ordinate import AttentionContext, Encoding, Positions, combine, encodings
+from ordinate.encodings._shared.rotation import spread, turn
 
 SHAPE = dict(dim=32, heads=4, length=64)
-PLACE = Place.range(200)
+PLACE = Positions.range(200)
 
 
 def rotated(**parameters: object) -> torch.Tensor:
@@ -42,8 +42,8 @@ def test_xpos_without_decay_is_rope() -> None:
 
 
 def test_asymmetric_alibi_with_ratio_one_is_symmetric() -> None:
-    pair = Pair.of(PLACE, causal=False)
-    make = lambda **p: encodings.create("alibi", **SHAPE, causal=False, **p).bias(pair)  # noqa: E731
+    context = AttentionContext.of(PLACE, causal=False)
+    make = lambda **p: encodings.create("alibi", **SHAPE, causal=False, **p).bias(context)  # noqa: E731
     assert torch.equal(make(sides="asymmetric", ratio=1.0), make())
 
 
@@ -72,8 +72,8 @@ def test_combine_chains_adds_and_flattens() -> None:
 
     alibi, t5 = make("alibi"), make("t5")
     both = combine(combine(alibi, t5), make("learned"))
-    pair = Pair.of(Place.range(20))
+    context = AttentionContext.of(Positions.range(20))
     assert len(both.parts()) == 3
-    assert torch.allclose(both.bias(pair), alibi.bias(pair) + t5.bias(pair))  # type: ignore[operator]
+    assert torch.allclose(both.bias(context), alibi.bias(context) + t5.bias(context))  # type: ignore[operator]
     assert combine(alibi) is alibi
     assert both.past == "refuses" and both.limit == 64

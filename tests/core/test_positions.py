@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate import InputError, ModelConfig, Transformer
-from ordinate.core.place import LARGEST_POSITION, Pair, Place
-from ordinate.core.positions import counted, draw
+from ordinate.core.coverage import counted, draw
+from ordinate.core.positions import LARGEST_POSITION, AttentionContext, Positions
 from ordinate.core.seeds import generator, seed_of
 
 
@@ -44,7 +44,7 @@ def test_coverage_refuses_what_it_cannot_draw() -> None:
     with pytest.raises(InputError, match="need limit >= 9, got 8"):
         draw("offset", sides=(9,), limit=8, generator=generator(0))
     with pytest.raises(InputError, match="did you mean randomized"):
-        draw("randomised", sides=(9,), limit=9, generator=generator(0))
+        draw("randomized", sides=(9,), limit=9, generator=generator(0))
 
 
 def test_named_streams_are_their_own() -> None:
@@ -56,21 +56,21 @@ def test_named_streams_are_their_own() -> None:
 def test_positions_count_real_tokens_and_restart_with_documents() -> None:
     real = torch.ones(1, 6, dtype=torch.bool)
     assert counted(real, torch.tensor([[7, 7, 7, 2, 2, 7]]))[0, :, 0].tolist() == [0, 1, 2, 0, 1, 0]
-    keep = torch.tensor([[False, False, True, True], [True, True, True, True]])
-    assert counted(keep)[..., 0].tolist() == [[0, 0, 0, 1], [0, 1, 2, 3]]
-    assert counted(keep, before=torch.tensor([[0], [5]]))[..., 0].tolist() == [[0, 0, 0, 1], [5, 6, 7, 8]]
+    padding_mask = torch.tensor([[False, False, True, True], [True, True, True, True]])
+    assert counted(padding_mask)[..., 0].tolist() == [[0, 0, 0, 1], [0, 1, 2, 3]]
+    assert counted(padding_mask, before=torch.tensor([[0], [5]]))[..., 0].tolist() == [[0, 0, 0, 1], [5, 6, 7, 8]]
     mixed = torch.tensor([[0, 0, 1, 1, 0, 1, 1]]).bool()
     assert counted(mixed, torch.tensor([[0, 0, 0, 0, 1, 1, 1]]))[0, :, 0].tolist() == [0, 0, 0, 1, 0, 0, 1]
 
 
 def test_visibility_is_causal_documents_and_padding_together() -> None:
-    place = Place(torch.arange(4).view(1, 4, 1), documents=torch.tensor([[0, 0, 1, 1]]))
-    place = replace(place, keep=torch.tensor([[True, False, True, True]]))
-    pair = Pair(place, place, separate=True)
+    positions = Positions(torch.arange(4).view(1, 4, 1), document_ids=torch.tensor([[0, 0, 1, 1]]))
+    positions = replace(positions, padding_mask=torch.tensor([[True, False, True, True]]))
+    context = AttentionContext(positions, positions, separate=True)
     expected = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
-    assert pair.visible is not None
-    assert pair.visible[0, 0].int().tolist() == expected
-    rows = pair.rows(2, 4)
+    assert context.visible is not None
+    assert context.visible[0, 0].int().tolist() == expected
+    rows = context.rows(2, 4)
     assert rows.visible is not None
     assert rows.visible[0, 0].int().tolist() == expected[2:]
 

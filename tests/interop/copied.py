@@ -109,5 +109,5 @@ def loaded(config: ModelConfig, attached: Attached, weights: dict[str, Tensor]) 
 def padded(length: int = 12) -> tuple[Tensor, Tensor]:
     """Tokens, and which of them are real: padding on the left, as text is generated from."""
     tokens = torch.randint(3, VOCABULARY, (3, length))
-    keep = torch.arange(length) >= torch.tensor([0, length // 3, length - 2])[:, None]
-    return tokens.masked_fill(~keep, 0), keep
+    padding_mask = torch.arange(length) >= torch.tensor([0, length // 3, length - 2])[:, None]
+    return tokens.masked_fill(~padding_mask, 0), padding_mask

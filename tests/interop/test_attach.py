@@ -64,10 +64,10 @@ def stir(attached: Attached) -> None:
 @pytest.mark.parametrize("name", CAUSAL)
 def test_llama_with_any_encoding_is_ours(name: str) -> None:
     theirs, attached = attached_llama(name)
-    ours, (tokens, keep) = ours_as_llama(theirs, attached), padded()
+    ours, (tokens, padding_mask) = ours_as_llama(theirs, attached), padded()
     assert_close(theirs(tokens).logits, ours(tokens), **rounding)
-    found = theirs(tokens, attention_mask=keep.long(), use_cache=False).logits
-    assert_close(found[keep], ours(tokens, keep=keep)[keep], **rounding)
+    found = theirs(tokens, attention_mask=padding_mask.long(), use_cache=False).logits
+    assert_close(found[padding_mask], ours(tokens, padding_mask=padding_mask)[padding_mask], **rounding)
 
 
 @torch.no_grad()
@@ -75,10 +75,10 @@ def test_llama_with_any_encoding_is_ours(name: str) -> None:
 def test_llama_generates_as_ours_does(name: str) -> None:
     """Greedy, padded on the left, with a cache: as ours, and as without a cache."""
     theirs, attached = attached_llama(name)
-    ours, (tokens, keep) = ours_as_llama(theirs, attached), padded()
-    settings = dict(attention_mask=keep.long(), max_new_tokens=8, do_sample=False)
+    ours, (tokens, padding_mask) = ours_as_llama(theirs, attached), padded()
+    settings = dict(attention_mask=padding_mask.long(), max_new_tokens=8, do_sample=False)
     found = theirs.generate(tokens, **settings)
-    assert torch.equal(found, generate(ours, tokens, 8, keep=keep))
+    assert torch.equal(found, generate(ours, tokens, 8, padding_mask=padding_mask))
     assert torch.equal(found, theirs.generate(tokens, use_cache=False, **settings))
 
 
@@ -88,14 +88,14 @@ def test_bert_with_any_encoding_is_ours(name: str) -> None:
     theirs = bert()
     attached = attach_hf(theirs, name)
     stir(attached)
-    ours, (tokens, keep) = ours_as_bert(theirs, attached), padded()
+    ours, (tokens, padding_mask) = ours_as_bert(theirs, attached), padded()
     segments = {}, {}
     if "segments" in attached.reads:
         which = torch.arange(12) // 7 * torch.ones_like(tokens)
         segments = dict(segments=which), dict(token_type_ids=which)
     assert_close(theirs(tokens, **segments[1]).last_hidden_state, ours(tokens, **segments[0]), **rounding)
-    found = theirs(tokens, attention_mask=keep.long(), **segments[1]).last_hidden_state
-    assert_close(found[keep], ours(tokens, keep=keep, **segments[0])[keep], **rounding)
+    found = theirs(tokens, attention_mask=padding_mask.long(), **segments[1]).last_hidden_state
+    assert_close(found[padding_mask], ours(tokens, padding_mask=padding_mask, **segments[0])[padding_mask], **rounding)
 
 
 def test_what_looks_back_alone_is_refused_in_a_bert() -> None:
@@ -110,18 +110,18 @@ def test_what_looks_back_alone_is_refused_in_a_bert() -> None:
 @pytest.mark.parametrize("again", [False, True])
 def test_gradients_are_ours_and_survive_checkpointing(name: str, again: bool) -> None:
     theirs, attached = attached_llama(name)
-    ours, (tokens, keep) = ours_as_llama(theirs, attached), padded()
+    ours, (tokens, padding_mask) = ours_as_llama(theirs, attached), padded()
     if again:
         theirs.gradient_checkpointing_enable()
     theirs.train()
 
     def gradients(logits: Tensor) -> list[Tensor]:
         attached.zero_grad()
-        F.cross_entropy(logits[keep], tokens[keep]).backward()
+        F.cross_entropy(logits[padding_mask], tokens[padding_mask]).backward()
         return [weight.grad.clone() for weight in attached.parameters()]
 
-    expected = gradients(ours(tokens, keep=keep))
-    first = theirs(tokens, attention_mask=keep.long()).logits
+    expected = gradients(ours(tokens, padding_mask=padding_mask))
+    first = theirs(tokens, attention_mask=padding_mask.long()).logits
     theirs(tokens.flip(0))  # another pass between forward and backward changes nothing
     for found, expect in zip(gradients(first), expected, strict=True):
         assert expect.abs().max() > 0
@@ -133,13 +133,13 @@ def test_a_model_trains_with_it(name: str) -> None:
     theirs = llama(attention_dropout=0.1).train()
     attached = attach_hf(theirs, name)
     start = [weight.detach().clone() for weight in attached.parameters()]
-    optimiser = torch.optim.AdamW(theirs.parameters(), lr=3e-3)
+    optimizer = torch.optim.AdamW(theirs.parameters(), lr=3e-3)
     tokens, losses = torch.randint(3, 50, (8, 16)), []
     for _ in range(12):
         loss = theirs(tokens, labels=tokens).loss
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.8 * losses[0]
     assert all((now != then).any() for now, then in zip(attached.parameters(), start, strict=True))
@@ -150,8 +150,8 @@ def test_beams_are_reordered_with_what_is_remembered() -> None:
     for name in ("fox", "path", "conditional", "t5"):
         theirs = llama()
         stir(attach_hf(theirs, name))
-        tokens, keep = padded()
-        settings = dict(attention_mask=keep.long(), max_new_tokens=8, do_sample=False, num_beams=4)
+        tokens, padding_mask = padded()
+        settings = dict(attention_mask=padding_mask.long(), max_new_tokens=8, do_sample=False, num_beams=4)
         assert torch.equal(theirs.generate(tokens, **settings), theirs.generate(tokens, use_cache=False, **settings)), (
             name
         )

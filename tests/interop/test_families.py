@@ -61,11 +61,11 @@ def test_without_an_encoding_order_does_not_matter(name: str) -> None:
 @pytest.mark.parametrize("name", ROTARY)
 def test_their_own_rotation_comes_back(name: str) -> None:
     theirs, tokens = model(name), torch.randint(3, 50, (3, 20))
-    keep = (torch.arange(20) >= torch.tensor([0, 5, 18])[:, None]).long()
-    expected, masked = theirs(tokens)[0], theirs(tokens, attention_mask=keep)[0][keep.bool()]
+    padding_mask = (torch.arange(20) >= torch.tensor([0, 5, 18])[:, None]).long()
+    expected, masked = theirs(tokens)[0], theirs(tokens, attention_mask=padding_mask)[0][padding_mask.bool()]
     attach_hf(theirs, from_hf(theirs.config))
     assert_close(theirs(tokens)[0], expected, atol=1e-4, rtol=1e-4)
-    assert_close(theirs(tokens, attention_mask=keep)[0][keep.bool()], masked, atol=1e-4, rtol=1e-4)
+    assert_close(theirs(tokens, attention_mask=padding_mask)[0][padding_mask.bool()], masked, atol=1e-4, rtol=1e-4)
 
 
 @torch.no_grad()

@@ -17,7 +17,7 @@ from transformers.models.gemma3.modeling_gemma3 import Gemma3RotaryEmbedding
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextRotaryEmbedding
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
-from ordinate import Encoding, InputError, Place, encodings, from_hf, to_hf
+from ordinate import Encoding, InputError, Positions, encodings, from_hf, to_hf
 from ordinate.interop.rope_parameters import INTERLEAVED
 
 LENGTH, WIDTH = 64, 16
@@ -53,7 +53,7 @@ def llama_config(parameters: dict[str, Any]) -> hf.LlamaConfig:
 
 
 def turned(encoding: Encoding, x: Tensor, positions: Tensor) -> Tensor:
-    return encoding.rotate(x, encoding.prepare(Place(positions[..., None])), "q")
+    return encoding.rotate(x, encoding.prepare(Positions(positions[..., None])), "q")
 
 
 def test_every_type_of_transformers_is_tried() -> None:
@@ -131,7 +131,7 @@ def test_the_dictionary_is_written_as_transformers_does() -> None:
     ],
     ids=lambda item: item if isinstance(item, str) else "",
 )  # fmt: skip
-def test_parts_of_heads_and_pairs_of_neighbours(config: hf.PreTrainedConfig, module: str) -> None:
+def test_parts_of_heads_and_pairs_of_neighbors(config: hf.PreTrainedConfig, module: str) -> None:
     """As the model's own code turns: some turn a part of the head alone, some pair channel 2k with 2k + 1."""
     code = importlib.import_module(f"transformers.models.{module}.modeling_{module}")
     rotary = next(getattr(code, name) for name in dir(code) if name.endswith("RotaryEmbedding"))(config)
@@ -165,7 +165,7 @@ def test_types_of_layers(config: hf.PreTrainedConfig, rotary: Any, layer_type: s
         from_hf(config, layer_type="other")
 
 
-def test_models_that_pair_neighbours_say_so_in_their_code() -> None:
+def test_models_that_pair_neighbors_say_so_in_their_code() -> None:
     """The configuration does not tell; the list here is right as long as the code reads every second channel."""
     models = Path(hf.__file__).parent / "models"
     for name in INTERLEAVED:

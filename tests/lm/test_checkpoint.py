@@ -37,7 +37,7 @@ def path(trainer: Trainer, tmp_path: Path) -> Path:
 
 def test_what_was_saved_comes_back(trainer: Trainer, path: Path, corpus: Corpus) -> None:
     other = Trainer(small_config(corpus, seed=7), corpus, OPTIONS, Ranks())
-    rest = checkpoint.load(path, "me", other.model, other.optimiser)
+    rest = checkpoint.load(path, "me", other.model, other.optimizer)
     assert rest["step"] == 1
     other.config, other.step = trainer.config, rest["step"]
     for made in (trainer, other):
@@ -72,15 +72,15 @@ _NAME = "embedding.weight"
 @pytest.mark.parametrize(
     "change",
     [
-        _without("schema"), _without("owner"), _without("model"), _without("optimiser"), _without("step"),
-        _without("journal"), _without("model", _NAME), _without("optimiser", _NAME),
-        _without("optimiser", _NAME, "exp_avg"),
+        _without("schema"), _without("owner"), _without("model"), _without("optimizer"), _without("step"),
+        _without("journal"), _without("model", _NAME), _without("optimizer", _NAME),
+        _without("optimizer", _NAME, "exp_avg"),
         _setting("owner", value="another"), _setting("schema", value=99), _setting("step", value=-1),
         _setting("step", value=1e9), _setting("step", value=True), _setting("journal", value="x"),
         _setting("model", value=[1]), _setting("model", _NAME, value=torch.zeros(3)),
         _setting("model", _NAME, value="text"), _setting("model", _NAME, value=torch.zeros(300, 16).double()),
-        _setting("optimiser", _NAME, value=5), _setting("optimiser", _NAME, "exp_avg", value=torch.zeros(2, 2)),
-        _setting("optimiser", _NAME, "step", value=torch.zeros(5)), _setting("model", "more", value=torch.zeros(1)),
+        _setting("optimizer", _NAME, value=5), _setting("optimizer", _NAME, "exp_avg", value=torch.zeros(2, 2)),
+        _setting("optimizer", _NAME, "step", value=torch.zeros(5)), _setting("model", "more", value=torch.zeros(1)),
         _setting("seconds", value=float("nan")), _setting("model", _NAME, value=torch.zeros(300, 16, device="meta")),
     ],
 )  # fmt: skip
@@ -92,7 +92,7 @@ def test_a_changed_checkpoint_is_refused_before_any_of_it_is_used(
     torch.save(content, path)
     before = [weight.detach().clone() for weight in trainer.model.parameters()]
     with pytest.raises(InputError, match="move it away"):
-        checkpoint.load(path, "me", trainer.model, trainer.optimiser)
+        checkpoint.load(path, "me", trainer.model, trainer.optimizer)
     assert all(torch.equal(a, b) for a, b in zip(before, trainer.model.parameters(), strict=True))
 
 
@@ -121,15 +121,15 @@ def test_a_hostile_or_damaged_file_is_refused_and_runs_nothing(trainer: Trainer,
         case "empty":
             path.write_bytes(b"")
     with pytest.raises(InputError, match="no checkpoint"):
-        checkpoint.load(path, "me", trainer.model, trainer.optimiser)
+        checkpoint.load(path, "me", trainer.model, trainer.optimizer)
     assert not evil.target.exists()
 
 
 def test_what_an_encoding_drew_at_its_start_is_in_a_checkpoint(corpus: Corpus, tmp_path: Path) -> None:
-    """Some keep what they drew as buffers, which no optimiser knows."""
+    """Some keep what they drew as buffers, which no optimizer knows."""
     made, other = (Trainer(small_config(corpus, "fope", seed=seed), corpus, OPTIONS, Ranks()) for seed in (1, 2))
     checkpoint.save(tmp_path / "latest.pt", "me", {**made.state(), "journal": 0})
-    checkpoint.load(tmp_path / "latest.pt", "me", other.model, other.optimiser)
+    checkpoint.load(tmp_path / "latest.pt", "me", other.model, other.optimizer)
     assert made.validate() == other.validate()
 
 
@@ -138,7 +138,7 @@ import sys, torch
 from pathlib import Path
 from ordinate.lm import checkpoint
 for step in range(10_000):
-    state = {"step": step, "journal": 0, "seconds": 0.0, "optimiser": {}}
+    state = {"step": step, "journal": 0, "seconds": 0.0, "optimizer": {}}
     state["model"] = {"w": torch.full((200_000,), float(step))}
     checkpoint.save(Path(sys.argv[1]), "me", state)
     print(step, flush=True)

@@ -35,18 +35,18 @@ def test_steps_are_those_of_a_plain_loop(corpus: Corpus) -> None:
     matrices = [w for name, w in model.named_parameters() if w.dim() > 1]
     others = [w for name, w in model.named_parameters() if w.dim() == 1]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.95), foreach=False, fused=False)
+    optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.95), foreach=False, fused=False)
     plain = []
     for step in range(12):
         rows = training_rows(config, corpus, step)
-        logits = model(rows.tokens, documents=rows.documents)
+        logits = model(rows.tokens, document_ids=rows.document_ids)
         loss = F.cross_entropy(logits.flatten(0, 1), rows.targets.flatten())
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for group in optimiser.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = rate(config, step, end)
-        optimiser.step()
+        optimizer.step()
         plain.append(loss.item())
     assert losses == pytest.approx(plain, rel=1e-4)
     for (name, found), wanted in zip(trainer.model.named_parameters(), model.parameters(), strict=True):
@@ -66,13 +66,13 @@ def test_packing_reaches_the_encoding(corpus: Corpus, packing: str) -> None:
     """Documents that are kept apart and count from 0 have the losses that they have alone; the others have not."""
     config = small_config(corpus, packing=packing, encoding="learned")
     trainer = _trainer(config, corpus)
-    rows = next(rows for step in range(50) if (rows := training_rows(config, corpus, step)).documents is not None)
-    assert rows.documents is not None
+    rows = next(rows for step in range(50) if (rows := training_rows(config, corpus, step)).document_ids is not None)
+    assert rows.document_ids is not None
     trainer.objective.eval()
-    together = trainer.objective(rows.tokens, rows.targets, rows.documents)
-    row = int((rows.documents[:, 1:] != rows.documents[:, :-1]).any(dim=1).nonzero()[0])
-    start = int((rows.documents[row, 1:] != rows.documents[row, :-1]).nonzero()[0]) + 1
-    stop = start + int((rows.documents[row, start:] == rows.documents[row, start]).sum())
+    together = trainer.objective(rows.tokens, rows.targets, rows.document_ids)
+    row = int((rows.document_ids[:, 1:] != rows.document_ids[:, :-1]).any(dim=1).nonzero()[0])
+    start = int((rows.document_ids[row, 1:] != rows.document_ids[row, :-1]).nonzero()[0]) + 1
+    stop = start + int((rows.document_ids[row, start:] == rows.document_ids[row, start]).sum())
     alone = trainer.objective(rows.tokens[row : row + 1, start:stop], rows.targets[row : row + 1, start:stop], None)
     same = torch.allclose(together[row, start:stop], alone[0], atol=1e-4)
     assert same == (packing == "restart+masked")
@@ -84,9 +84,9 @@ def test_validation_is_the_mean_over_the_split_and_bits_count_bytes(corpus: Corp
     scores = trainer.validate()
     length, losses, size = config.model.length, [], 0
     for number in range(corpus.sequences("valid", length)):
-        tokens, documents = (torch.from_numpy(x) for x in corpus.sequence("valid", length, number))
-        here, apart = tokens[None, :-1].to(trainer.device), documents[None, :-1].to(trainer.device)
-        logits = trainer.model(here, documents=apart).cpu()
+        tokens, document_ids = (torch.from_numpy(x) for x in corpus.sequence("valid", length, number))
+        here, apart = tokens[None, :-1].to(trainer.device), document_ids[None, :-1].to(trainer.device)
+        logits = trainer.model(here, document_ids=apart).cpu()
         losses.append(F.cross_entropy(logits[0], tokens[1:], reduction="none"))
         size += int(torch.from_numpy(corpus.token_bytes())[tokens[1:]].sum())
     total = torch.cat(losses).double().sum().item()
@@ -135,7 +135,7 @@ def test_a_rate_that_is_too_high_is_said(corpus: Corpus, lr: float) -> None:
 
 def test_narrow_arithmetic_learns_too(corpus: Corpus) -> None:
     """bfloat16 under autocast, which a CPU can compute, if slowly."""
-    wide, narrow = (_trainer(small_config(corpus, precision=kind), corpus) for kind in ("float32", "bfloat16"))
-    losses = [[float(trainer.advance()["loss"]) for _ in range(5)] for trainer in (wide, narrow)]
+    upcast, narrow = (_trainer(small_config(corpus, precision=kind), corpus) for kind in ("float32", "bfloat16"))
+    losses = [[float(trainer.advance()["loss"]) for _ in range(5)] for trainer in (upcast, narrow)]
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
     assert all(weight.dtype == torch.float32 for weight in narrow.model.parameters())

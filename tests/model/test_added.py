@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from ordinate import InputError, ModelConfig, Transformer, encodings
 from ordinate.core.encoding import Encoding, Shape
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.statistics.alarms import oversized
 
 LENGTH, DIM = 40, 96
@@ -45,20 +45,20 @@ def model_of(encoding: str, **settings: object) -> Transformer:
     raise AssertionError
 
 
-def place_of(axes: int, tokens: Tensor | None = None) -> Place:
+def place_of(axes: int, tokens: Tensor | None = None) -> Positions:
     line = torch.arange(LENGTH)
     positions = line[:, None] if axes == 1 else torch.stack((line // 8, line % 8, *[line % 3] * (axes - 2)), dim=-1)
-    return Place(positions[None], segments=line[None] % 2, first=0 if axes == 1 else None, tokens=tokens)
+    return Positions(positions[None], segments=line[None] % 2, first=0 if axes == 1 else None, tokens=tokens)
 
 
 @torch.no_grad()
 def sizes(model: Transformer, scaled: float = 1.0) -> tuple[float, float]:
     """Root mean squares: of the (scaled) token embeddings, and of what is added to them."""
     tokens = torch.randint(10, (16, LENGTH))  # digits, for those who count them
-    place = place_of(model.config.axes, tokens)
+    positions = place_of(model.config.axes, tokens)
     relation = torch.zeros(1, LENGTH, LENGTH, dtype=torch.long)
     plain = F.embedding(tokens, model.embedding.weight)
-    changed, *_ = model.begin(plain, model.pair(place, relation=relation))
+    changed, *_ = model.begin(plain, model.context(positions, relation=relation))
     return (scaled * plain).square().mean().sqrt().item(), (changed - scaled * plain).square().mean().sqrt().item()
 
 
@@ -198,7 +198,7 @@ def test_sines_keep_their_shape_at_any_size() -> None:
 def test_sizes_that_are_measured(name: str, length: int) -> None:
     """One position may have no size at all; of a long text, a sample is enough."""
     encoding = encodings.create(name, dim=DIM, heads=4, length=length, size=1.0, token_size=0.3)
-    values = encoding.embed(torch.zeros(1, length, DIM), Place.range(length))
+    values = encoding.embed(torch.zeros(1, length, DIM), Positions.range(length))
     assert values.isfinite().all()
     if values.any():
         assert values.square().mean().sqrt().item() == pytest.approx(0.3, rel=0.02)

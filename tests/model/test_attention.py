@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from ordinate import Bound, InputError, Pair, Place, attend, encodings
+from ordinate import AttentionContext, BoundEncoding, InputError, Positions, attend, encodings
 from ordinate.model import attention
 
 LENGTH = 300
@@ -21,12 +21,12 @@ def run(
     with torch.no_grad():
         for weight in encoding.parameters():
             weight.copy_(torch.randn(weight.shape, generator=generator) * 0.5)
-    keys = Place.range(LENGTH, start=start)
+    keys = Positions.range(LENGTH, start=start)
     first = LENGTH - queries
-    pair = Pair(keys.rows(first, LENGTH), keys, causal=causal, start=first)
+    context = AttentionContext(keys.rows(first, LENGTH), keys, causal=causal, start=first)
     q = torch.randn(2, 4, queries, 8, generator=generator).requires_grad_()
     k, v = (torch.randn(2, 4, LENGTH, 8, generator=generator).requires_grad_() for _ in range(2))
-    bound = Bound(encoding, pair)
+    bound = BoundEncoding(encoding, context)
     out = attend(q, k, v, bound, path)
     (out * torch.randn(out.shape, generator=generator)).sum().backward()
     chosen = path or attention.choose(q, k, bound)
@@ -41,7 +41,7 @@ def run(
 )
 def test_the_gap_path_equals_the_explicit_one(name: str, parameters: dict, queries: int, causal: bool) -> None:
     chosen, found = run(name, None, queries=queries, causal=causal, **parameters)
-    assert chosen == "gap"
+    assert chosen == "toeplitz"
     _, expected = run(name, "explicit", queries=queries, causal=causal, **parameters)
     for a, b in zip(found, expected, strict=True):
         assert_close(a, b, atol=2e-4, rtol=2e-4)
@@ -79,10 +79,10 @@ def test_long_sequences_take_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_gap_path_refuses_scattered_positions() -> None:
     encoding = encodings.create("alibi", dim=8, heads=2, length=8)
-    bound = Bound(encoding, Pair.of(Place(torch.tensor([0, 2, 5]).view(1, 3, 1))))
+    bound = BoundEncoding(encoding, AttentionContext.of(Positions(torch.tensor([0, 2, 5]).view(1, 3, 1))))
     q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match="needs consecutive positions"):
-        attend(q, q, q, bound, "gap")
+        attend(q, q, q, bound, "toeplitz")
 
 
 @pytest.mark.parametrize(
@@ -99,20 +99,20 @@ def test_what_was_made_for_something_else_is_refused(
     encoding = encodings.create(name, dim=32, heads=heads, length=8, causal=causal)
     q = torch.randn(1, 4, queries, 8)
     with pytest.raises(InputError, match=words):
-        attend(q, q, q, Bound(encoding, Pair.of(Place.range(6))))
+        attend(q, q, q, BoundEncoding(encoding, AttentionContext.of(Positions.range(6))))
 
 
 def test_queries_of_a_pair_are_the_last_keys_unless_told_otherwise() -> None:
     encoding = encodings.create("alibi", dim=8, heads=2, length=8)
-    last = Pair(Place.range(1, start=9), Place.range(10))
-    scattered = Pair(Place(torch.tensor([9]).view(1, 1, 1)), Place(torch.arange(10).view(1, 10, 1)))
+    last = AttentionContext(Positions.range(1, start=9), Positions.range(10))
+    scattered = AttentionContext(Positions(torch.tensor([9]).view(1, 1, 1)), Positions(torch.arange(10).view(1, 10, 1)))
     assert last.consecutive and last.all_visible
     assert torch.equal(encoding.bias(last), encoding.bias(scattered))
-    apart = Pair(Place.range(4, start=100), Place.range(4), causal=False)
+    apart = AttentionContext(Positions.range(4, start=100), Positions.range(4), causal=False)
     assert not apart.consecutive
-    assert apart.gap()[0, 0].tolist() == [100, 99, 98, 97]
+    assert apart.relative_positions()[0, 0].tolist() == [100, 99, 98, 97]
     with pytest.raises(InputError, match="4 queries do not fit into 3 keys"):
-        Pair(Place.range(4), Place.range(3))
+        AttentionContext(Positions.range(4), Positions.range(3))
 
 
 def test_cope_counts_exactly_over_long_sequences() -> None:
@@ -141,10 +141,10 @@ def test_cope_gradients_are_those_of_autograd() -> None:
 @pytest.mark.parametrize("name", ["xpos", "learned"])
 def test_positions_past_the_limit_are_refused_outside_a_model_too(name: str) -> None:
     encoding = encodings.create(name, dim=32, heads=4, length=8)
-    far = Place(torch.tensor([0, encoding.limit]).view(1, 2, 1))
+    far = Positions(torch.tensor([0, encoding.limit]).view(1, 2, 1))
     with pytest.raises(InputError, match="is out of range"):
-        Bound(encoding, Pair.of(far))
-    direct = encoding.prepare if name == "xpos" else lambda place: encoding.embed(torch.zeros(1, 2, 32), place)
+        BoundEncoding(encoding, AttentionContext.of(far))
+    direct = encoding.prepare if name == "xpos" else lambda positions: encoding.embed(torch.zeros(1, 2, 32), positions)
     with pytest.raises(InputError, match="is out of range"):
         direct(far)
 
@@ -152,8 +152,8 @@ def test_positions_past_the_limit_are_refused_outside_a_model_too(name: str) -> 
 def test_a_fused_bias_is_not_rounded_to_bfloat16() -> None:
     """Among 4,096 distances, bfloat16 tells 129 apart."""
     encoding = encodings.create("alibi", dim=8, heads=1, length=4096)
-    keys = Place.range(4096)
-    bound = Bound(encoding, Pair(keys.rows(4095, 4096), keys))
+    keys = Positions.range(4096)
+    bound = BoundEncoding(encoding, AttentionContext(keys.rows(4095, 4096), keys))
     q, k = torch.zeros(1, 1, 1, 8), torch.zeros(1, 1, 4096, 8)
     v = torch.linspace(-1, 1, 4096).view(1, 1, 4096, 1).expand(1, 1, 4096, 8)
     exact = attend(q, k, v, bound, "explicit")
@@ -165,4 +165,4 @@ def test_features_that_are_missing_are_asked_for() -> None:
     encoding = encodings.create("fox", dim=32, heads=4, length=8)
     q = torch.zeros(1, 4, 6, 8)
     with pytest.raises(InputError, match="fox reads 4 features per token from the layer's input, got 0"):
-        attend(q, q, q, Bound(encoding, Pair.of(Place.range(6))))
+        attend(q, q, q, BoundEncoding(encoding, AttentionContext.of(Positions.range(6))))

@@ -6,7 +6,7 @@ from tests.contract.reference import plain  # type: ignore[import-not-found]
 from torch import Tensor
 from torch.testing import assert_close
 
-from ordinate import Bound, ModelConfig, Pair, Place, Transformer, attend
+from ordinate import AttentionContext, BoundEncoding, ModelConfig, Positions, Transformer, attend
 from ordinate.encodings import create
 from ordinate.model import attention
 
@@ -35,11 +35,11 @@ def test_every_path_is_the_reference(
 ) -> None:
     monkeypatch.setattr(attention, "BLOCK", 7)
     encoding = create(name, **SIZES, length=30, causal=causal)
-    pair = Pair.of(Place(grid(12, 7)[None]), causal=causal)
+    context = AttentionContext.of(Positions(grid(12, 7)[None]), causal=causal)
     q, k, v = (torch.randn(2, 4, 84, 8).requires_grad_() for _ in range(3))
     given = [q, k, v, *encoding.parameters()]
     weighting = torch.randn(2, 4, 84, 8)
-    found, expected = attend(q, k, v, Bound(encoding, pair), path), plain(encoding, q, k, v, pair).float()
+    found, expected = attend(q, k, v, BoundEncoding(encoding, context), path), plain(encoding, q, k, v, context).float()
     assert_close(found, expected, atol=1e-5, rtol=1e-5)
     gradients = (torch.autograd.grad(out, given, weighting) for out in (found, expected))
     for a, b in zip(*gradients, strict=True):
@@ -61,8 +61,8 @@ def test_a_cache_and_a_shift_change_nothing(name: str) -> None:
 def test_grids_in_one_row_are_what_they_are_apart(name: str) -> None:
     made = model(name, causal=False)
     a, b = torch.randint(0, 9, (1, 12)), torch.randint(0, 9, (1, 10))
-    documents = torch.tensor([[0] * 12 + [1] * 10])
-    packed = made(torch.cat((a, b), dim=1), documents=documents, positions=torch.cat((grid(3, 4), grid(5, 2))))
+    document_ids = torch.tensor([[0] * 12 + [1] * 10])
+    packed = made(torch.cat((a, b), dim=1), document_ids=document_ids, positions=torch.cat((grid(3, 4), grid(5, 2))))
     assert_close(packed[:, :12], made(a, positions=grid(3, 4)), atol=1e-5, rtol=1e-5)
     assert_close(packed[:, 12:], made(b, positions=grid(5, 2)), atol=1e-5, rtol=1e-5)
 

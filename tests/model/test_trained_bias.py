@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from ordinate.model.gap import gap_attention
+from ordinate.model.toeplitz import toeplitz_attention
 from ordinate.model.trained_bias import biased_attention
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -58,7 +58,7 @@ def test_a_line(batch: int, heads: int, queries: int, before: int, causal: bool,
     given = [q, k, v, line]
     gap = before + torch.arange(queries)[:, None] - torch.arange(keys)
     visible = line.masked_fill(torch.arange(keys - 1, -queries, -1) < 0, -math.inf) if causal else line
-    found = gap_attention(q, k, v, visible, causal=causal)
+    found = toeplitz_attention(q, k, v, visible, causal=causal)
     want = written_out(q, k, v, visible[:, keys - 1 - gap])
     weighting = torch.randn_like(want)
     assert_close(found, want, atol=1e-5, rtol=1e-5)

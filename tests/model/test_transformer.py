@@ -63,18 +63,20 @@ def test_classification_ignores_padding(readout: str, side: str) -> None:
         model.embedding.weight.mul_(50)
     pad = torch.zeros(3, 5, dtype=torch.long)
     parts = (pad, TOKENS[:, :9]) if side == "left" else (TOKENS[:, :9], pad)
-    keep = torch.cat(tuple(torch.ones_like(p, dtype=torch.bool) if p is not pad else p.bool() for p in parts), dim=1)
+    padding_mask = torch.cat(
+        tuple(torch.ones_like(p, dtype=torch.bool) if p is not pad else p.bool() for p in parts), dim=1
+    )
     expected = model(TOKENS[:, :9])
     assert expected.shape == (3, 3)
-    assert_close(model(torch.cat(parts, dim=1), keep=keep), expected, atol=1e-5, rtol=1e-5)
+    assert_close(model(torch.cat(parts, dim=1), padding_mask=padding_mask), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_packed_documents_may_continue_and_may_see_each_other() -> None:
-    documents = torch.tensor([[0] * 6 + [1] * 8])
+    document_ids = torch.tensor([[0] * 6 + [1] * 8])
     whole = small("rope")(TOKENS[:1])
     seeing = small("rope", document_positions="continue", document_mask=False)
-    assert_close(seeing(TOKENS[:1], documents=documents), whole, atol=1e-5, rtol=1e-5)
-    masked = small("rope", document_positions="continue")(TOKENS[:1], documents=documents)
+    assert_close(seeing(TOKENS[:1], document_ids=document_ids), whole, atol=1e-5, rtol=1e-5)
+    masked = small("rope", document_positions="continue")(TOKENS[:1], document_ids=document_ids)
     assert_close(masked[:, :6], whole[:, :6], atol=1e-5, rtol=1e-5)
     assert (masked[:, 6:] - whole[:, 6:]).abs().max() > 1e-4
 
@@ -129,8 +131,10 @@ def test_generation_with_left_padding_equals_generation_without() -> None:
     for encoding in ("rope", "learned", "alibi", "shaw"):
         model = small(encoding)
         prompt = torch.cat((torch.zeros(3, 2, dtype=torch.long), TOKENS[:, :4]), dim=1)
-        keep = torch.arange(6)[None].expand(3, -1) >= 2
-        assert torch.equal(generate(model, prompt, 6, keep=keep)[:, 2:], generate(model, TOKENS[:, :4], 6))
+        padding_mask = torch.arange(6)[None].expand(3, -1) >= 2
+        assert torch.equal(
+            generate(model, prompt, 6, padding_mask=padding_mask)[:, 2:], generate(model, TOKENS[:, :4], 6)
+        )
 
 
 def test_generation_at_positions_and_segments_of_ones_own() -> None:
@@ -204,15 +208,15 @@ def test_real_and_negative_positions_where_an_encoding_reads_them() -> None:
         (lambda: small()(TOKENS[0]), "tokens need shape"),
         (lambda: small()(TOKENS[:0]), "at least one token"),
         (lambda: small()(TOKENS + 5), "tokens must lie in 0 to 10, found"),
-        (lambda: small()(TOKENS, keep=TOKENS), "keep must be true or 1"),
-        (lambda: small()(TOKENS, keep=TOKENS * 0), "whole sequence as padding"),
-        (lambda: small()(TOKENS, keep=TOKENS[0] > 0), "keep have shape"),
-        (lambda: small()(TOKENS, documents=TOKENS[:, :3]), "documents have shape"),
+        (lambda: small()(TOKENS, padding_mask=TOKENS), "padding_mask must be true or 1"),
+        (lambda: small()(TOKENS, padding_mask=TOKENS * 0), "whole sequence as padding"),
+        (lambda: small()(TOKENS, padding_mask=TOKENS[0] > 0), "padding_mask have shape"),
+        (lambda: small()(TOKENS, document_ids=TOKENS[:, :3]), "document_ids have shape"),
         (lambda: small("learned", length=14, causal=False, readout="readout")(TOKENS), "for the read-out"),
-        (lambda: small("learned", length=10)(TOKENS, keep=TOKENS >= 0), "position 13 is out of range"),
+        (lambda: small("learned", length=10)(TOKENS, padding_mask=TOKENS >= 0), "position 13 is out of range"),
         (lambda: small()(TOKENS, cache=small().cache(2, 20)), "made for 2 sequences, got 3"),
-        (lambda: generate(small(), TOKENS, 3, keep=torch.arange(14)[None].expand(3, -1) < 9), "padded on the left"),
-        (lambda: generate(small(), TOKENS, 3, keep=TOKENS[:, :3] >= 0), "keep needs the prompt's shape"),
+        (lambda: generate(small(), TOKENS, 3, padding_mask=torch.arange(14).expand(3, -1) < 9), "padded on the left"),
+        (lambda: generate(small(), TOKENS, 3, padding_mask=TOKENS[:, :3] >= 0), "padding_mask needs the prompt's"),
         (lambda: generate(small(), TOKENS, 3, top_k=2), "temperature 0 is greedy"),
         (lambda: generate(small(), TOKENS, 3, temperature=float("nan")), "must be finite"),
         (lambda: generate(small(classes=20), TOKENS, 3), "more than its 11 tokens"),
@@ -256,7 +260,7 @@ def test_replaced_modules_and_hooks_are_used_in_generation() -> None:
         if change == "norm":
             model.norm = torch.nn.Sequential(model.norm, torch.nn.Tanh())
         elif change == "hook":
-            model.blocks[0].wide.register_forward_hook(lambda module, inputs, output: output * 3)
+            model.blocks[0].upcast.register_forward_hook(lambda module, inputs, output: output * 3)
         else:
             model.blocks[1].narrow = torch.nn.Sequential(model.blocks[1].narrow, torch.nn.Tanh())
         with torch.no_grad():
@@ -321,7 +325,7 @@ try:
 except InputError as error:
     print(error)
 model, x = Transformer(ModelConfig(vocabulary=4, encoding="none")).eval(), torch.zeros(2, 3, dtype=torch.long)
-calls = [dict(tokens=[[0, 1]]), dict(documents=[[0, 1, 1]]), dict(keep=[[1]]), dict(positions=[0, 1, 2])]
+calls = [dict(tokens=[[0, 1]]), dict(document_ids=[[0, 1, 1]]), dict(padding_mask=[[1]]), dict(positions=[0, 1, 2])]
 for call in calls:
     try:
         model(**({"tokens": x} | call))
@@ -333,7 +337,7 @@ assert ModelConfig(vocabulary=4, encoding="none", dim=64.0, dropout=0).dim == 64
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     names = ("norm", "dim", "causal", "readout", "dropout", "encoding")
-    told = ("tokens", "documents", "keep", "positions")
+    told = ("tokens", "document_ids", "padding_mask", "positions")
     words = (
         *(f"{name} must be" for name in names),
         "positions of shape",

@@ -17,7 +17,7 @@ calls = [
     (lambda: generate(model, tokens.tolist(), 1), "prompt must be a tensor of shape [b, n], got list"),
     (lambda: generate(model, tokens, 1.5), "count must be a whole number, got 1.5"),
     (lambda: generate(model, tokens, True), "count must be a whole number, got True"),
-    (lambda: generate(model, tokens, 1, keep=[1]), "keep must be a tensor of the prompt's shape, or None, got list"),
+    (lambda: generate(model, tokens, 1, padding_mask=[1]), "padding_mask must be a tensor of the prompt's shape,"),
     (lambda: generate(model, tokens, 1, segments=[1]), "segments must be a tensor of shape [b, n + count], or None,"),
     (lambda: generate(model, tokens, 1, positions=[1]), "positions must be a tensor of numbers, got list"),
     (lambda: generate(model, tokens, 1, temperature="a"), "temperature must be a number, got 'a'"),

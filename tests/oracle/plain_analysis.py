@@ -29,7 +29,7 @@ from ordinate.statistics.pairs import effective_number, holm, pairs_of, seeds_ne
 from ordinate.statistics.permutation import least_p, permutation
 from ordinate.statistics.ranks import Ranks, ranks
 from ordinate.statistics.reach import Reach, reach
-from ordinate.statistics.verdict import Score, Word, normalised, word
+from ordinate.statistics.verdict import Score, Word, normalized, word
 from ordinate.statistics.welch import Difference, difference, welch
 
 ORDER: tuple[Split, ...] = ("id", "ood", "shift")  # validation chooses learning rates; it is no result
@@ -37,7 +37,7 @@ Key = tuple[str, int]  # encoding and seed
 FAILED = (Word.DIVERGED, Word.AT_CHANCE, Word.DID_NOT_FIT)
 
 
-def analyse(observations: Sequence[Observation], planned: Mapping[str, Sequence[str]], alpha: float) -> Analysis:
+def analyze(observations: Sequence[Observation], planned: Mapping[str, Sequence[str]], alpha: float) -> Analysis:
     by_task: dict[str, list[Observation]] = {}
     for item in observations:
         if item.split in ORDER:
@@ -47,12 +47,12 @@ def analyse(observations: Sequence[Observation], planned: Mapping[str, Sequence[
     needed = seeds_needed(pairs, alpha) if pairs else 0
     by_name: dict[str, list[Contrast]] = {task.name: [] for task in tasks}
     samples = [sample for task in tasks for sample in task.samples()]
-    for sample, pair in zip(samples, _judge(samples, alpha), strict=True):
-        by_name[sample.task].append(pair)
-    analysed = tuple(task.analysis(by_name[task.name], pairs, needed) for task in tasks)
+    for sample, context in zip(samples, _judge(samples, alpha), strict=True):
+        by_name[sample.task].append(context)
+    analyzed = tuple(task.analysis(by_name[task.name], pairs, needed) for task in tasks)
     asked = [name for names in planned.values() for name in names]
     encodings = tuple(dict.fromkeys([*(item.encoding for item in observations), *asked]))
-    return Analysis(analysed, encodings, alpha, pairs, needed, _families(analysed, alpha))
+    return Analysis(analyzed, encodings, alpha, pairs, needed, _families(analyzed, alpha))
 
 
 class _Task:
@@ -69,17 +69,17 @@ class _Task:
         self.at: dict[RangeKey, dict[Key, Observation]] = {}
         for item in items:
             self.at.setdefault((item.split, item.length), {})[item.encoding, item.seed] = item
-        self.places = sorted(self.at, key=lambda place: (ORDER.index(place[0]), place[1]))
+        self.places = sorted(self.at, key=lambda positions: (ORDER.index(positions[0]), positions[1]))
         self.headline, self.trained = headline(self.places), trained_length(self.places)
         self.inside = None if self.trained is None else self.at["id", self.trained]
         self.scored = self.first.bar is not None
         self.gated = self.scored and self.inside is not None
         inside = (self.inside or {}).items() if self.scored else ()
         known = {key: self._word(item) for key, item in inside}
-        self._learnt = {key: own is Word.SOLVES for key, own in known.items() if own is not Word.UNKNOWN}
+        self._learned = {key: own is Word.SOLVES for key, own in known.items() if own is not Word.UNKNOWN}
 
     def samples(self) -> Iterator[Sample]:
-        """What is to be tested: of every two encodings how many seeds learnt the task, then scores in the headline."""
+        """What is to be tested: of every two encodings how many seeds learned the task, then scores in the headline."""
         if self.gated:
             yield from self._compared({e: tuple(map(float, self._flags(e))) for e in self.encodings}, Basis.LEARNING)
         rows = self.at[self.headline]
@@ -104,11 +104,11 @@ class _Task:
             yield Sample(self.name, better, worse, basis, (values[better], values[worse]), self.scored, at_floor)
 
     def analysis(self, pairs: Sequence[Contrast], all_pairs: int, needed: int) -> TaskAnalysis:
-        ranges = tuple(self._range(place) for place in self.places)
+        ranges = tuple(self._range(positions) for positions in self.places)
         at = self.places.index(self.headline)
         best_first = tuple(cell.encoding for cell in ranges[at].cells)
         flags = {e: self._flags(e) for e in best_first} if self.gated else {}
-        learnt = {e: (sum(own), len(own)) for e, own in flags.items()}
+        learned = {e: (sum(own), len(own)) for e, own in flags.items()}
         return TaskAnalysis(
             task=self.name,
             family=self.first.family,
@@ -119,23 +119,23 @@ class _Task:
             seeds=tuple(self.seeds),
             ranges=ranges,
             headline=at,
-            learnt=learnt,
+            learned=learned,
             reach={e: self._reach(e) for e in best_first} if self.gated else {},
             steps={},
             pairs=tuple(pairs),
-            verdict=conclude(best_first, ranges[at], pairs, learnt, needed),
-            alarms=tuple(_alarms(self.items, ranges, learnt, all_pairs, needed)),
+            verdict=conclude(best_first, ranges[at], pairs, learned, needed),
+            alarms=tuple(_alarms(self.items, ranges, learned, all_pairs, needed)),
             unknown={e: len(self.own[e]) - len(own) for e, own in flags.items() if len(own) < len(self.own[e])},
         )
 
     def _flags(self, encoding: str) -> list[bool]:
-        """Who learnt the task, of the seeds of which that is known: a seed without a score in distribution is not."""
+        """Who learned the task, of the seeds of which that is known: a seed without a score in distribution is not."""
         known = ((encoding, seed) for seed in self.own[encoding])
-        return [self._learnt[key] for key in known if key in self._learnt]
+        return [self._learned[key] for key in known if key in self._learned]
 
     def _may_report(self, key: Key) -> bool:
         """Whether a seed passes the gate; where nobody has scores in distribution there is none to pass."""
-        return not self.gated or self._learnt.get(key, False)
+        return not self.gated or self._learned.get(key, False)
 
     def _word(self, item: Observation) -> Word:
         """The word of one seed on one range."""
@@ -146,23 +146,23 @@ class _Task:
         return word(item.bar, Score(None, 0.0) if start is None else _score(start), _score(item))
 
     def _counts(self, item: Observation) -> bool:
-        """Whether a score may be reported: out of distribution, only of seeds that learnt the task."""
+        """Whether a score may be reported: out of distribution, only of seeds that learned the task."""
         there = item.score is not None and not item.diverged
         return there and (item.split == "id" or self._may_report((item.encoding, item.seed)))
 
     def _reach(self, encoding: str) -> Reach:
         assert self.trained is not None and self.first.bar is not None
-        along = [place for place in self.places if place[0] != "shift"]
+        along = [positions for positions in self.places if positions[0] != "shift"]
         longest = max(length for _, length in along)
         seeds: list[float | None] = []
         untested = 0
         for key in ((encoding, seed) for seed in self.own[encoding]):
-            if key not in self._learnt:
+            if key not in self._learned:
                 continue
-            if not self._learnt[key]:
+            if not self._learned[key]:
                 seeds.append(None)
                 continue
-            rows = [(place, self.at[place].get(key)) for place in along]
+            rows = [(positions, self.at[positions].get(key)) for positions in along]
             # A length beyond the trained ones that this seed has no row for ends its reach; nobody knows what is there.
             scores = [
                 (at[1], None if item is None else item.score) for at, item in rows if item is not None or at[0] == "ood"
@@ -174,10 +174,10 @@ class _Task:
             seeds.append(own)
         return Reach(tuple(seeds), longest / self.trained, untested)
 
-    def _range(self, place: RangeKey) -> Range:
-        rows = self.at[place]
+    def _range(self, positions: RangeKey) -> Range:
+        rows = self.at[positions]
         some = next(iter(rows.values()))
-        cells = [self._cell(encoding, place) for encoding in self.encodings]
+        cells = [self._cell(encoding, positions) for encoding in self.encodings]
         sign = -1 if some.direction == "lower" else 1
         cells.sort(
             key=lambda c: (
@@ -188,10 +188,10 @@ class _Task:
                 c.encoding,
             )
         )
-        return Range(*place, some.chance, some.floor, some.sequences, tuple(cells), self._ranks(rows))
+        return Range(*positions, some.chance, some.floor, some.sequences, tuple(cells), self._ranks(rows))
 
-    def _cell(self, encoding: str, place: RangeKey) -> Cell:
-        items = [item for seed in self.own[encoding] if (item := self.at[place].get((encoding, seed)))]
+    def _cell(self, encoding: str, positions: RangeKey) -> Cell:
+        items = [item for seed in self.own[encoding] if (item := self.at[positions].get((encoding, seed)))]
         own = [self._word(item) if self.scored else None for item in items]
         words = {word: own.count(word) for word in own if word is not None}
         counted = tuple(self._counts(item) for item in items)
@@ -199,7 +199,7 @@ class _Task:
         failed = sum(item.diverged or word in FAILED for item, word in zip(items, own, strict=True))
         values = [item.score for item, yes in zip(items, counted, strict=True) if yes and item.score is not None]
         mean = interval(values, bounds=(0.0, 1.0) if self.scored else None) if values else None
-        scaled = normalised(mean.mean, items[0].chance) if mean and self.scored and items[0].chance < 1 else None
+        scaled = normalized(mean.mean, items[0].chance) if mean and self.scored and items[0].chance < 1 else None
         starts = [(self.inside or {}).get((item.encoding, item.seed)) for item in items]
         return Cell(
             encoding, words, tuple(item.seed for item in items), tuple(item.score for item in items), counted, mean,
@@ -235,11 +235,11 @@ def _mean(scores: Sequence[float | None]) -> float | None:
 def _families(tasks: Sequence[TaskAnalysis], alpha: float) -> dict[str, Ranks]:
     """Ranks over the tasks of each family that has several, and over all: by the average rank on the headline range.
 
-    A task that no encoding learnt ranks nobody.
+    A task that no encoding learned ranks nobody.
     """
     groups: dict[str, list[TaskAnalysis]] = {}
     for task in tasks:
-        if task.bar is None or any(good for good, _ in task.learnt.values()):
+        if task.bar is None or any(good for good, _ in task.learned.values()):
             groups.setdefault(task.family or "tasks", []).append(task)
     if len(groups) > 1:
         groups["all tasks"] = [task for members in groups.values() for task in members]
@@ -329,16 +329,16 @@ def conclude(
     encodings: Sequence[str],
     shown: Range,
     pairs: Sequence[Contrast],
-    learnt: Mapping[str, tuple[int, int]],
+    learned: Mapping[str, tuple[int, int]],
     needed: int,
 ) -> Verdict:
-    """The verdict on a task. `learnt` is empty where that is unknown; fewer seeds than needed recommend nobody."""
+    """The verdict on a task. `learned` is empty where that is unknown; fewer seeds than needed recommend nobody."""
     seeds = min((len(cell.seeds) for cell in shown.cells if cell.seeds), default=0)
     missed = unseen(seeds) if seeds else None
     if len(encodings) < 2:
         return Verdict(Finding.ALONE, (), seeds, missed)
-    if any(of for _, of in learnt.values()) and not any(good for good, _ in learnt.values()):
-        return Verdict(Finding.NOT_LEARNT, (), seeds, missed)
+    if any(of for _, of in learned.values()) and not any(good for good, _ in learned.values()):
+        return Verdict(Finding.NOT_LEARNED, (), seeds, missed)
     if seeds < needed:
         return Verdict(Finding.OPEN, (), seeds, missed)
     tests = _Tests(encodings, shown, pairs)
@@ -353,7 +353,7 @@ class _Tests:
 
     def __init__(self, encodings: Sequence[str], shown: Range, pairs: Sequence[Contrast]) -> None:
         self.encodings = encodings
-        self.claims = {(pair.better, pair.worse) for pair in pairs if pair.claim}
+        self.claims = {(context.better, context.worse) for context in pairs if context.claim}
         self.by_learning = {(p.better, p.worse) for p in pairs if p.claim and p.basis is Basis.LEARNING}
         self.refuses = {cell.encoding for cell in shown.cells if cell.word is Word.OUT_OF_RANGE}
         self.goes = {c.encoding for c in shown.cells if c.words and c.words.keys() <= {Word.SOLVES, Word.PARTIAL}}
@@ -394,34 +394,34 @@ class _Tests:
 def _alarms(
     items: Sequence[Observation],
     ranges: Sequence[Range],
-    learnt: Mapping[str, tuple[int, int]],
+    learned: Mapping[str, tuple[int, int]],
     pairs: int,
     seeds_needed: int,
 ) -> list[Alarm]:
-    """All alarms that the scores of one task raise; `learnt` is empty where there is nothing to tell it by."""
+    """All alarms that the scores of one task raise; `learned` is empty where there is nothing to tell it by."""
     alarms = [*_few_seeds(items, pairs, seeds_needed), *_other_sets(items), *_overlap(items), *_lost(items)]
     if items[0].bar is not None:
-        nobody = bool(learnt) and not any(good for good, _ in learnt.values())
-        # Where nobody learnt the task, that nobody can do it at other lengths is no news.
+        nobody = bool(learned) and not any(good for good, _ in learned.values())
+        # Where nobody learned the task, that nobody can do it at other lengths is no news.
         alarms += [a for r in ranges for a in _levels(r) if r.split == "id" or a.kind != "floor" or not nobody]
-        short = {encoding: [good, of] for encoding, (good, of) in learnt.items() if good < of}
-        alarms += [Alarm("gate", {"learnt": short})] if short else []
+        short = {encoding: [good, of] for encoding, (good, of) in learned.items() if good < of}
+        alarms += [Alarm("gate", {"learned": short})] if short else []
     return alarms
 
 
 def _levels(r: Range) -> Iterator[Alarm]:
-    """All encodings at one score: at the floor nothing was learnt, below the top the data may be at fault."""
+    """All encodings at one score: at the floor nothing was learned, below the top the data may be at fault."""
     scores = [[s for s in cell.scores if s is not None] for cell in r.cells]
     means = [sum(s) / len(s) for s in scores if s]
     if len(means) < 2:
         return
-    middle, place = sum(means) / len(means), {"split": r.split, "length": r.length}
+    middle, positions = sum(means) / len(means), {"split": r.split, "length": r.length}
     if max(means) <= (r.floor + NOISE if r.sequences is None else band(r.floor, r.sequences)[1]):
-        yield Alarm("floor", {**place, "floor": r.floor})
+        yield Alarm("floor", {**positions, "floor": r.floor})
         return
     low, high = (middle - NOISE, middle + NOISE) if r.sequences is None else band(middle, r.sequences)
     if max(means) < CEILING and low <= min(means) and max(means) <= high:
-        yield Alarm("ceiling", {**place, "low": min(means), "high": max(means)})
+        yield Alarm("ceiling", {**positions, "low": min(means), "high": max(means)})
 
 
 def _few_seeds(items: Sequence[Observation], pairs: int, needed: int) -> Iterator[Alarm]:
@@ -440,7 +440,7 @@ def _other_sets(items: Sequence[Observation]) -> Iterator[Alarm]:
     hashes: dict[RangeKey, set[str]] = {}
     for item in items:
         hashes.setdefault((item.split, item.length), set()).add(item.hash)
-    differing = [[*place] for place in _in_order(hashes) if len(hashes[place]) > 1]
+    differing = [[*positions] for positions in _in_order(hashes) if len(hashes[positions]) > 1]
     if differing:
         yield Alarm("sets", {"ranges": differing})
 
@@ -450,7 +450,7 @@ def _overlap(items: Sequence[Observation]) -> Iterator[Alarm]:
     for item in items:
         if item.seen is not None:
             shares[item.split, item.length] = max(item.seen, shares.get((item.split, item.length), 0.0))
-    much = [[*place, shares[place]] for place in _in_order(shares) if shares[place] > SHOWN]
+    much = [[*positions, shares[positions]] for positions in _in_order(shares) if shares[positions] > SHOWN]
     if much:
         yield Alarm("overlap", {"ranges": much})
 
@@ -466,4 +466,4 @@ def _lost(items: Sequence[Observation]) -> Iterator[Alarm]:
 
 
 def _in_order(places: Iterable[RangeKey]) -> list[RangeKey]:
-    return sorted(places, key=lambda place: (ORDER.index(place[0]), place[1]))
+    return sorted(places, key=lambda positions: (ORDER.index(positions[0]), positions[1]))

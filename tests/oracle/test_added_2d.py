@@ -20,7 +20,7 @@ from transformers.models.detr.modeling_detr import DetrSinePositionEmbedding
 
 from ordinate import InputError
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 
@@ -44,9 +44,9 @@ def grid(height: int, width: int) -> Tensor:
 
 
 def added(encoding: Encoding, positions: Tensor) -> Tensor:
-    """What the encoding adds to embeddings of zeros, relabelling first as a model does."""
-    place = Place(encoding.relabel(positions[None]))
-    return encoding.embed(torch.zeros(1, place.length, encoding.shape.dim), place)[0]
+    """What the encoding adds to embeddings of zeros, relabeling first as a model does."""
+    token_positions = Positions(encoding.relabel(positions[None]))
+    return encoding.embed(torch.zeros(1, token_positions.length, encoding.shape.dim), token_positions)[0]
 
 
 def make(name: str, dim: int, **parameters: object) -> Encoding:
@@ -63,13 +63,13 @@ def test_positional_encodings(height: int, width: int, quarter: int) -> None:
 
 @compare
 @given(sides, sides, quarters, bases, st.booleans())
-def test_detr(height: int, width: int, quarter: int, base: float, normalised: bool) -> None:
+def test_detr(height: int, width: int, quarter: int, base: float, normalized: bool) -> None:
     """DETR counts from 1, or brings each side of the image to two pi: real positions do both."""
-    theirs = DetrSinePositionEmbedding(2 * quarter, temperature=base, normalize=normalised)(
+    theirs = DetrSinePositionEmbedding(2 * quarter, temperature=base, normalize=normalized)(
         torch.Size((1, 3, height, width)), "cpu", torch.float32
     )[0]
     at = grid(height, width).float() + 1
-    if normalised:
+    if normalized:
         at = at / (torch.tensor([height, width]) + 1e-6) * 2 * math.pi
     found = added(make("sinusoidal_2d", 4 * quarter, base=base), at)
     assert_close(found, theirs.flatten(1).T, atol=1e-5, rtol=0)

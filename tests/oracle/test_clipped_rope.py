@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from ordinate import InputError
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -22,7 +22,7 @@ lengths = st.sampled_from([4, 64, 1000, 100_000])
 
 def turned(encoding: Encoding, x: Tensor, positions: Tensor) -> Tensor:
     """Queries under this encoding at [b, n] positions."""
-    return encoding.rotate(x, encoding.prepare(Place(positions.unsqueeze(-1))), "q")
+    return encoding.rotate(x, encoding.prepare(Positions(positions.unsqueeze(-1))), "q")
 
 
 @compare

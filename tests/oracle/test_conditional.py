@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import conv1d, conv2d, pad
 from torch.testing import assert_close
 
-from ordinate import Encoding, InputError, ModelConfig, Place, Transformer, encodings
+from ordinate import Encoding, InputError, ModelConfig, Positions, Transformer, encodings
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
 DIM = 6
@@ -31,15 +31,15 @@ def test_causal_on_a_line_is_a_convolution(length: int, window: int, batch: int)
     encoding, x = made(window=window), torch.randn(batch, length, DIM)
     kernel = encoding.kernel.flip(0).t().unsqueeze(1)
     expected = x + conv1d(pad(x.mT, (window - 1, 0)), kernel, groups=DIM).mT
-    assert_close(encoding.embed(x, Place.range(length, start=3)), expected)
+    assert_close(encoding.embed(x, Positions.range(length, start=3)), expected)
 
 
 @compare
 @given(st.integers(1, 12), st.sampled_from([3, 5, 7]))
-def test_bidirectional_on_a_line_is_centred(length: int, window: int) -> None:
+def test_bidirectional_on_a_line_is_centered(length: int, window: int) -> None:
     encoding, x = made(causal=False, window=window), torch.randn(2, length, DIM)
     expected = x + conv1d(x.mT, encoding.kernel.t().unsqueeze(1), padding="same", groups=DIM).mT
-    assert_close(encoding.embed(x, Place.range(length)), expected)
+    assert_close(encoding.embed(x, Positions.range(length)), expected)
 
 
 @compare
@@ -49,7 +49,7 @@ def test_on_a_grid_it_is_a_convolution_in_any_order_of_tokens(height: int, width
     kernel = encoding.kernel.t().reshape(DIM, 1, window, window)
     expected = (cells + conv2d(cells, kernel, padding="same", groups=DIM)).flatten(2).mT
     order = torch.randperm(height * width)
-    found = encoding.embed(cells.flatten(2).mT[:, order], Place((grid(height, width) + start)[order][None]))
+    found = encoding.embed(cells.flatten(2).mT[:, order], Positions((grid(height, width) + start)[order][None]))
     assert_close(found, expected[:, order])
 
 
@@ -61,7 +61,7 @@ def test_causal_on_a_grid_is_a_masked_convolution(height: int, width: int) -> No
     kernel = torch.zeros(DIM, 9)
     kernel[:, :5] = encoding.kernel.t()
     expected = cells + conv2d(cells, kernel.view(DIM, 1, 3, 3), padding="same", groups=DIM)
-    assert_close(encoding.embed(cells.flatten(2).mT, Place(grid(height, width)[None])), expected.flatten(2).mT)
+    assert_close(encoding.embed(cells.flatten(2).mT, Positions(grid(height, width)[None])), expected.flatten(2).mT)
 
 
 @compare
@@ -72,13 +72,13 @@ def test_documents_and_padding_by_loop(length: int, causal: bool, axes: int, see
     encoding = made(axes, causal)
     x = torch.randn(2, length, DIM, generator=source)
     positions = torch.randint(0, 4, (2, length, axes), generator=source)
-    documents = (torch.rand(2, length, generator=source) < 0.2).cumsum(1)
-    keep = torch.rand(2, length, generator=source) < 0.8
-    found = encoding.embed(x, Place(positions, documents=documents, keep=keep))
+    document_ids = (torch.rand(2, length, generator=source) < 0.2).cumsum(1)
+    padding_mask = torch.rand(2, length, generator=source) < 0.8
+    found = encoding.embed(x, Positions(positions, document_ids=document_ids, padding_mask=padding_mask))
     for b in range(2):
         for i in range(length):
             expected = x[b, i].clone()
-            if not keep[b, i]:
+            if not padding_mask[b, i]:
                 continue
             for weight, step in zip(encoding.kernel, encoding.line if axes == 1 else encoding.grid, strict=True):
                 if axes == 1:
@@ -87,7 +87,11 @@ def test_documents_and_padding_by_loop(length: int, causal: bool, axes: int, see
                     wanted = positions[b, i] - torch.tensor(step)
                     same = [j for j in range(length) if torch.equal(positions[b, j], wanted)]
                     spots = [j for j in same if not causal or j <= i]
-                own = [j for j in spots if 0 <= j < length and keep[b, j] and documents[b, j] == documents[b, i]]
+                own = [
+                    j
+                    for j in spots
+                    if 0 <= j < length and padding_mask[b, j] and document_ids[b, j] == document_ids[b, i]
+                ]
                 if own:
                     expected = expected + weight * x[b, own[-1]]
             assert_close(found[b, i], expected)
@@ -100,7 +104,7 @@ def test_with_a_kernel_of_zeros_it_is_none(axes: int, causal: bool) -> None:
     tokens, places = torch.randint(0, 9, (2, 12)), grid(3, 4)[:, 2 - axes :]
     model = Transformer(ModelConfig(encoding="conditional(size=0)", **config)).eval()
     x = torch.randn(2, 12, 16)
-    assert torch.equal(model.parts[0].embed(x, Place(places[None])), x)
+    assert torch.equal(model.parts[0].embed(x, Positions(places[None])), x)
     if axes == 1:
         plain = Transformer(ModelConfig(encoding="none", **config)).eval()
         assert torch.equal(model(tokens, positions=places), plain(tokens, positions=places))
@@ -112,20 +116,20 @@ def test_what_is_added_starts_at_its_size(size: float, axes: int) -> None:
     encoding = made(axes, dim=4096, size=size)
     x = torch.randn(1, 36, 4096)
     inside = grid(6, 6)[:, 2 - axes :]
-    added = (encoding.embed(x, Place(inside[None])) - x)[0, 20]  # a token with all its neighbours
+    added = (encoding.embed(x, Positions(inside[None])) - x)[0, 20]  # a token with all its neighbors
     assert added.square().mean().sqrt().item() == pytest.approx(size, rel=0.1)
 
 
 @pytest.mark.parametrize("axes", [1, 2])
 def test_gradients(axes: int) -> None:
     encoding = made(axes, causal=False).double()
-    place = Place(grid(2, 3)[None, :, 2 - axes :], keep=torch.tensor([[True] * 5 + [False]]))
+    positions = Positions(grid(2, 3)[None, :, 2 - axes :], padding_mask=torch.tensor([[True] * 5 + [False]]))
 
     def embedded(x: Tensor, kernel: Tensor) -> Tensor:
         bare = copy.copy(encoding)
         bare._parameters = {}
         bare.kernel = kernel
-        return bare.embed(x, place)
+        return bare.embed(x, positions)
 
     x = torch.randn(2, 6, DIM, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(embedded, (x, encoding.kernel))
@@ -150,11 +154,13 @@ def test_causal_on_a_grid_no_token_sees_a_later_one_cached_or_not() -> None:
 def test_grids_packed_and_padded_equal_separate_ones(causal: bool) -> None:
     model = model_on_a_grid(causal)
     tokens, places = torch.randint(0, 11, (1, 21)), torch.cat((grid(3, 4), grid(3, 3)))
-    documents = torch.tensor([[0] * 12 + [1] * 9])
+    document_ids = torch.tensor([[0] * 12 + [1] * 9])
     apart = torch.cat([model(tokens[:, s], positions=places[s]) for s in (slice(12), slice(12, 21))], dim=1)
-    assert_close(model(tokens, positions=places, documents=documents), apart, atol=1e-5, rtol=1e-5)
-    keep = torch.arange(21)[None] >= 12  # what stands in the same spots before is padding
-    assert_close(model(tokens, positions=places, keep=keep)[:, 12:], apart[:, 12:], atol=1e-5, rtol=1e-5)
+    assert_close(model(tokens, positions=places, document_ids=document_ids), apart, atol=1e-5, rtol=1e-5)
+    padding_mask = torch.arange(21)[None] >= 12  # what stands in the same spots before is padding
+    assert_close(
+        model(tokens, positions=places, padding_mask=padding_mask)[:, 12:], apart[:, 12:], atol=1e-5, rtol=1e-5
+    )
 
 
 def test_a_window_has_a_largest_size() -> None:

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from x_transformers.x_transformers import CoPE
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import cope as module
 from ordinate.encodings import create
 
@@ -42,10 +42,10 @@ def test_against_x_transformers(batch: int, heads: int, width: int, positions: i
     ours, theirs = cope(heads, width, positions), CoPE(width, heads, positions)
     theirs.pos_emb.data = ours.table.detach().t().clone()
     scores, q, k = draw(batch, heads, queries, keys, width)
-    pair = Pair(Place.range(queries, start=before), Place.range(keys), start=before)
-    hidden = ~pair.visible
+    context = AttentionContext(Positions.range(queries, start=before), Positions.range(keys), start=before)
+    hidden = ~context.visible
 
-    found = ours.score(scores, q, k, pair).masked_fill(hidden, 0)
+    found = ours.score_mod(scores, q, k, context).masked_fill(hidden, 0)
     want = (scores + theirs(q, scores.masked_fill(hidden, float("-inf")))).masked_fill(hidden, 0)
     assert_close(found, want, atol=2e-5, rtol=1e-5)  # counts up to 60 are good to 2^-18, times differences of rows
 
@@ -75,15 +75,15 @@ def counted(scores: Tensor, q: Tensor, table: Tensor, visible: Tensor) -> Tensor
 def test_padding_and_documents(positions: int, length: int) -> None:
     """Tokens that are not seen are not counted: padding, and other documents."""
     encoding = cope(2, 4, positions)
-    documents, keep = torch.randint(2, (2, length)).cumsum(dim=1), torch.rand(2, length) > 0.3
-    place = Place(Place.range(length).positions, documents=documents)
-    place = replace(place, keep=keep)
-    pair = Pair(place, place, separate=True)
+    document_ids, padding_mask = torch.randint(2, (2, length)).cumsum(dim=1), torch.rand(2, length) > 0.3
+    token_positions = Positions(Positions.range(length).positions, document_ids=document_ids)
+    token_positions = replace(token_positions, padding_mask=padding_mask)
+    context = AttentionContext(token_positions, token_positions, separate=True)
     scores, q, k = draw(2, 2, length, length, 4)
-    hidden = ~pair.visible
+    hidden = ~context.visible
 
-    found = encoding.score(scores, q, k, pair).masked_fill(hidden, 0)
-    want = counted(scores, q, encoding.table, pair.visible).masked_fill(hidden, 0)
+    found = encoding.score_mod(scores, q, k, context).masked_fill(hidden, 0)
+    want = counted(scores, q, encoding.table, context.visible).masked_fill(hidden, 0)
     assert_close(found, want, atol=2e-5, rtol=1e-5)
     upstream, leaves = torch.randn_like(found), (scores, q, encoding.table)
     for mine, plain in zip(*(torch.autograd.grad(x, leaves, upstream) for x in (found, want)), strict=True):
@@ -94,11 +94,14 @@ def test_padding_and_documents(positions: int, length: int) -> None:
 def test_gradients_by_finite_differences(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few queries at a time or all at once; counts that run into the clip, and some that do not."""
     monkeypatch.setattr(module, "ROWS", rows)
-    encoding, pair = cope(2, 2, 3).double(), Pair(Place.range(5, start=2), Place.range(7), start=2)
+    encoding, context = (
+        cope(2, 2, 3).double(),
+        AttentionContext(Positions.range(5, start=2), Positions.range(7), start=2),
+    )
     scores, q, k = (x.detach().double().requires_grad_() for x in draw(2, 2, 5, 7, 2))
 
     def changed(scores: Tensor, q: Tensor, table: Tensor) -> Tensor:
         """The table is the encoding's own, changed in place."""
-        return encoding.score(scores, q, k, pair).masked_fill(~pair.visible, 0)
+        return encoding.score_mod(scores, q, k, context).masked_fill(~context.visible, 0)
 
     assert torch.autograd.gradcheck(changed, (scores, q, encoding.table))

@@ -10,14 +10,14 @@ from transformers.models.swinv2.modeling_swinv2 import Swinv2SelfAttention
 from x_transformers.x_transformers import DynamicPositionBias
 
 from ordinate import InputError
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
 
 
-def grid(rows: int, columns: int) -> Place:
-    return Place(torch.cartesian_prod(torch.arange(rows), torch.arange(columns))[None])
+def grid(rows: int, columns: int) -> Positions:
+    return Positions(torch.cartesian_prod(torch.arange(rows), torch.arange(columns))[None])
 
 
 @compare
@@ -33,7 +33,7 @@ def test_swin_v2(heads: int, window: int, trained: int) -> None:
     table = theirs.continuous_position_bias_mlp(theirs.relative_coords_table).view(-1, heads)
     size = window * window
     want = 16 * torch.sigmoid(table[theirs.relative_position_index.view(-1)].view(size, size, heads).permute(2, 0, 1))
-    assert_close(ours.bias(Pair.of(grid(window, window), causal=False))[0], want, rtol=1e-5, atol=1e-5)
+    assert_close(ours.bias(AttentionContext.of(grid(window, window), causal=False))[0], want, rtol=1e-5, atol=1e-5)
 
 
 @compare
@@ -54,8 +54,10 @@ def test_x_transformers(heads: int, queries: int, before: int, depth: int, log: 
     theirs.mlp[-1].weight = ours.outer
     torch.nn.init.zeros_(theirs.mlp[-1].bias)
     keys = before + queries
-    pair = Pair(Place.range(queries, start=before), Place.range(keys), causal=causal, start=before)
-    assert_close(ours.bias(pair)[0], theirs(queries, keys), rtol=1e-4, atol=1e-5)
+    context = AttentionContext(
+        Positions.range(queries, start=before), Positions.range(keys), causal=causal, start=before
+    )
+    assert_close(ours.bias(context)[0], theirs(queries, keys), rtol=1e-4, atol=1e-5)
 
 
 @compare
@@ -63,13 +65,13 @@ def test_x_transformers(heads: int, queries: int, before: int, depth: int, log: 
 def test_once_for_each_offset_or_for_each_pair(heads: int, rows: int, columns: int, causal: bool, bound: float) -> None:
     """Whole positions share the offsets' values; the same positions as real numbers are evaluated one by one."""
     ours = create("cpb", dim=4 * heads, heads=heads, length=9, axes=2, causal=causal, hidden=8, bound=bound)
-    place = grid(rows, columns)
-    real = Place(place.positions.double())
-    whole, single = (ours.bias(Pair.of(at, causal=causal)) for at in (place, real))
+    positions = grid(rows, columns)
+    real = Positions(positions.values.double())
+    whole, single = (ours.bias(AttentionContext.of(at, causal=causal)) for at in (positions, real))
     assert_close(whole, single, rtol=1e-5, atol=1e-5)
     assert whole.min() >= 0 and whole.max() <= bound
     shuffled = torch.stack([torch.randperm(rows * columns) for _ in range(3)])
-    several = ours.bias(Pair.of(Place(place.positions[0][shuffled]), causal=causal))
+    several = ours.bias(AttentionContext.of(Positions(positions.values[0][shuffled]), causal=causal))
     for row, order in zip(several, shuffled, strict=True):
         assert_close(row, whole[0][:, order][:, :, order], rtol=1e-5, atol=1e-5)
 
@@ -81,7 +83,12 @@ def test_text_is_a_grid_of_one_row(window: int, length: int) -> None:
     image = create("cpb", dim=8, heads=2, length=32, axes=2, window=window)
     text.weights[0].data = image.weights[0].data[:, 1:]
     text.biases[0], text.outer = image.biases[0], image.outer
-    assert_close(text.bias(Pair.of(Place.range(length))), image.bias(Pair.of(grid(1, length))), rtol=1e-5, atol=1e-5)
+    assert_close(
+        text.bias(AttentionContext.of(Positions.range(length))),
+        image.bias(AttentionContext.of(grid(1, length))),
+        rtol=1e-5,
+        atol=1e-5,
+    )
 
 
 def test_a_window_that_nobody_reads_is_refused() -> None:

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create, dape
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -21,19 +21,19 @@ def make(heads: int, **parameters: object) -> Encoding:
     return create("dape", dim=2 * heads, heads=heads, length=32, **parameters).double()
 
 
-def total(encoding: Encoding, scores: Tensor, pair: Pair) -> Tensor:
+def total(encoding: Encoding, scores: Tensor, context: AttentionContext) -> Tensor:
     """Scores with all that is added to them; 0 where nothing is seen."""
     q, k = scores[..., :1], scores[:, :, :1].mT  # which it does not read
-    found = encoding.score(scores, q, k, pair) + encoding.bias(pair)
-    return found if pair.visible is None else found.masked_fill(~pair.visible, 0)
+    found = encoding.score_mod(scores, q, k, context) + encoding.bias(context)
+    return found if context.visible is None else found.masked_fill(~context.visible, 0)
 
 
-def by_loops(encoding: Encoding, scores: Tensor, pair: Pair) -> Tensor:
+def by_loops(encoding: Encoding, scores: Tensor, context: AttentionContext) -> Tensor:
     """A + B + MLP([A; B]), written out."""
     heads, found = encoding.shape.heads, torch.zeros_like(scores)
-    gap = pair.gap().expand(len(scores), -1, -1).to(scores.dtype)
+    gap = context.relative_positions().expand(len(scores), -1, -1).to(scores.dtype)
     for b, i, j in torch.cartesian_prod(*map(torch.arange, gap.shape)).tolist():
-        if pair.visible is None or pair.visible.expand(len(scores), -1, -1, -1)[b, 0, i, j]:
+        if context.visible is None or context.visible.expand(len(scores), -1, -1, -1)[b, 0, i, j]:
             distance = gap[b, i, j].abs()
             if encoding.raw is None:
                 series = [2 ** (-8 * (h + 1) / heads) for h in range(heads)]
@@ -56,15 +56,15 @@ def test_against_the_formula(
 ) -> None:  # fmt: skip
     """Values and gradients, for the last queries of a longer sequence, in tiles of any size."""
     encoding, keys = make(heads, hidden=hidden, penalty=penalty, causal=causal), before + queries
-    place = Place.range(keys) if consecutive else Place(torch.randint(1, 4, (batch, keys, 1)).cumsum(dim=1))
-    pair = Pair(place.rows(before, keys), place, causal=causal)
+    positions = Positions.range(keys) if consecutive else Positions(torch.randint(1, 4, (batch, keys, 1)).cumsum(dim=1))
+    context = AttentionContext(positions.rows(before, keys), positions, causal=causal)
     scores = torch.randn(batch, heads, queries, keys, dtype=torch.float64, requires_grad=True)
     leaves = (scores, *encoding.parameters())
-    want = by_loops(encoding, scores, pair)
+    want = by_loops(encoding, scores, context)
     upstream = torch.randn_like(want)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dape, "TILE", tile)
-        found = total(encoding, scores, pair)
+        found = total(encoding, scores, context)
         mine = torch.autograd.grad(found, leaves, upstream)
     assert_close(found, want)
     for one, other in zip(mine, torch.autograd.grad(want, leaves, upstream), strict=True):
@@ -73,12 +73,12 @@ def test_against_the_formula(
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_gradients_by_finite_differences(causal: bool) -> None:
-    encoding, pair = make(2, hidden=3, causal=causal), Pair.of(Place.range(5), causal=causal)
+    encoding, context = make(2, hidden=3, causal=causal), AttentionContext.of(Positions.range(5), causal=causal)
     scores = torch.randn(2, 2, 5, 5, dtype=torch.float64, requires_grad=True)
 
     def changed(scores: Tensor, *weights: Tensor) -> Tensor:
         """The weights are the encoding's own, changed in place."""
-        return total(encoding, scores, pair)
+        return total(encoding, scores, context)
 
     assert torch.autograd.gradcheck(changed, (scores, *encoding.parameters()))
 
@@ -86,6 +86,6 @@ def test_gradients_by_finite_differences(causal: bool) -> None:
 def test_without_its_network_it_is_its_penalty() -> None:
     encoding, alibi = make(4, penalty="alibi"), create("alibi", dim=8, heads=4, length=32)
     torch.nn.init.zeros_(encoding.outer)
-    pair, scores = Pair.of(Place.range(9)), torch.randn(1, 4, 9, 9, dtype=torch.float64)
-    want = (scores + alibi.bias(pair)).masked_fill(~pair.visible, 0)
-    assert_close(total(encoding, scores, pair), want)
+    context, scores = AttentionContext.of(Positions.range(9)), torch.randn(1, 4, 9, 9, dtype=torch.float64)
+    want = (scores + alibi.bias(context)).masked_fill(~context.visible, 0)
+    assert_close(total(encoding, scores, context), want)

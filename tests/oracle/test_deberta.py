@@ -11,10 +11,10 @@ from transformers.models.deberta_v2.modeling_deberta_v2 import DisentangledSelfA
 
 from ordinate import InputError
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
 from ordinate.encodings.deberta import log_bucket
-from ordinate.model import Bound, attend
+from ordinate.model import BoundEncoding, attend
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
 sizes = st.integers(1, 4)
@@ -57,14 +57,14 @@ def test_against_deberta_v2(
     span = buckets or farthest
     vectors = torch.randn(2 * span, heads * width)
     ours.vectors.data = vectors[span:] if causal else vectors
-    place = Place.range(length) if consecutive else Place(torch.arange(length).view(1, length, 1))
-    pair = Pair.of(place, causal=causal)
+    positions = Positions.range(length) if consecutive else Positions(torch.arange(length).view(1, length, 1))
+    context = AttentionContext.of(positions, causal=causal)
 
     x = torch.randn(2, length, heads * width)
     projected = (theirs.query_proj(x), theirs.key_proj(x), theirs.value_proj(x))
     q, k, v = (part.view(2, length, heads, width).transpose(1, 2) for part in projected)
-    found = attend(q, k, v, Bound(ours, pair)).transpose(1, 2).flatten(2)
-    mask = torch.ones(1, 1, length, length) if pair.visible is None else pair.visible
+    found = attend(q, k, v, BoundEncoding(ours, context)).transpose(1, 2).flatten(2)
+    mask = torch.ones(1, 1, length, length) if context.visible is None else context.visible
     assert_close(found, theirs(x, mask, rel_embeddings=vectors)[0], atol=1e-5, rtol=1e-5)
 
 
@@ -96,13 +96,13 @@ def test_any_positions(
     """The last queries of a longer sequence, at positions with jumps too, others for every sequence."""
     encoding, keys = deberta(heads, width, farthest=farthest, causal=causal), before + queries
     jumps = torch.randint(1, 4, (2, keys, 1)).cumsum(dim=1)
-    place = Place.range(keys) if consecutive else Place(jumps)
-    pair = Pair(place.rows(before, keys), place, causal=causal)
+    positions = Positions.range(keys) if consecutive else Positions(jumps)
+    context = AttentionContext(positions.rows(before, keys), positions, causal=causal)
     q = torch.randn(2, heads, queries, width, dtype=torch.float64)
     k = torch.randn(2, heads, keys, width, dtype=torch.float64)
-    hidden = torch.zeros(1, dtype=torch.bool) if pair.visible is None else ~pair.visible
-    found = encoding.match(q, k, pair).masked_fill(hidden, 0)
-    at = place.positions[..., 0].expand(2, -1)
+    hidden = torch.zeros(1, dtype=torch.bool) if context.visible is None else ~context.visible
+    found = encoding.qk_scores(q, k, context).masked_fill(hidden, 0)
+    at = positions.values[..., 0].expand(2, -1)
     filled = torch.nn.functional.pad(q, (0, 0, before, 0))
     want = torch.stack([by_loops(encoding, filled[b], k[b], at[b])[:, before:] for b in range(2)])
     assert_close(found, want.masked_fill(hidden, 0))
@@ -114,15 +114,15 @@ def test_gradients_by_finite_differences(
     causal: bool, consecutive: bool, buckets: int | None, queries: int, before: int
 ) -> None:
     encoding, keys = deberta(2, 2, farthest=6, buckets=buckets, causal=causal), before + queries
-    place = Place.range(keys) if consecutive else Place(torch.randint(1, 4, (1, keys, 1)).cumsum(dim=1))
-    pair = Pair(place.rows(before, keys), place, causal=causal)
+    positions = Positions.range(keys) if consecutive else Positions(torch.randint(1, 4, (1, keys, 1)).cumsum(dim=1))
+    context = AttentionContext(positions.rows(before, keys), positions, causal=causal)
     q = torch.randn(1, 2, queries, 2, dtype=torch.float64, requires_grad=True)
     k = torch.randn(1, 2, keys, 2, dtype=torch.float64, requires_grad=True)
 
     def scores(q: Tensor, k: Tensor, *weights: Tensor) -> Tensor:
         """The weights are the encoding's own, changed in place."""
-        found = encoding.match(q, k, pair)
-        return found if pair.visible is None else found.masked_fill(~pair.visible, 0)
+        found = encoding.qk_scores(q, k, context)
+        return found if context.visible is None else found.masked_fill(~context.visible, 0)
 
     assert torch.autograd.gradcheck(scores, (q, k, *encoding.parameters()))
 

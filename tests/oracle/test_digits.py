@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ordinate import InputError
-from ordinate.core.place import LARGEST_POSITION, Place
+from ordinate.core.positions import LARGEST_POSITION, Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=30)
@@ -17,9 +17,9 @@ BASE = {"binary": 2, "binary_norm": 2, "gray": 2, "decimal": 10, "decimal_norm":
 
 def added(name: str, dim: int, positions: list[int] | Tensor, **parameters: object) -> Tensor:
     """What the encoding adds to embeddings of zeros."""
-    place = Place(torch.as_tensor(positions).view(1, -1, 1))
+    token_positions = Positions(torch.as_tensor(positions).view(1, -1, 1))
     encoding = create(name, dim=dim, heads=1, length=min(8, BASE[name] ** dim), **parameters)
-    return encoding.embed(torch.zeros(1, place.length, dim), place)[0]
+    return encoding.embed(torch.zeros(1, token_positions.length, dim), token_positions)[0]
 
 
 def text(row: Tensor) -> str:
@@ -60,7 +60,7 @@ def test_normed_forms_are_the_digits_moved_to_both_sides_of_zero(positions: list
 
 @compare
 @given(st.integers(0, LARGEST_POSITION - 200))
-def test_gray_neighbours_differ_in_one_digit(start: int) -> None:
+def test_gray_neighbors_differ_in_one_digit(start: int) -> None:
     code = added("gray", 24, torch.arange(start, start + 200))
     assert torch.equal((code[1:] != code[:-1]).sum(dim=-1), torch.ones(199, dtype=torch.long))
 

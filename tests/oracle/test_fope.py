@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ordinate import InputError, ModelConfig, Transformer
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -20,7 +20,7 @@ bases = st.sampled_from([500.0, 1e4])
 
 def turned(encoding: Encoding, x: Tensor, positions: Tensor) -> Tensor:
     """Queries under this encoding at [b, n] positions."""
-    return encoding.rotate(x, encoding.prepare(Place(positions.unsqueeze(-1))), "q")
+    return encoding.rotate(x, encoding.prepare(Positions(positions.unsqueeze(-1))), "q")
 
 
 @compare

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 
 from ordinate import InputError
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -23,19 +23,21 @@ PHI = {"gelu": torch.nn.functional.gelu, "relu": torch.relu, "tanh": torch.tanh}
 
 def added(encoding: Encoding, positions: Tensor) -> Tensor:
     """What the encoding adds to embeddings of zeros at [n, axes]."""
-    place = Place(positions[None])
-    return encoding.embed(torch.zeros(1, place.length, encoding.shape.dim, dtype=encoding.outer.dtype), place)[0]
+    token_positions = Positions(positions[None])
+    return encoding.embed(
+        torch.zeros(1, token_positions.length, encoding.shape.dim, dtype=encoding.outer.dtype), token_positions
+    )[0]
 
 
 @compare
 @given(widths, lengths, st.integers(1, 30), st.sampled_from(sorted(PHI)), st.sampled_from([None, 5.0]))
-def test_continuous(dim: int, length: int, hidden: int, activation: str, normaliser: float | None) -> None:
+def test_continuous(dim: int, length: int, hidden: int, activation: str, normalizer: float | None) -> None:
     """W2 phi(W1 p/L + b1), at real positions on both sides of 0; with zeros for b1, W2 phi(W1 p/L)."""
     ours = create(
-        "continuous", dim=dim, heads=1, length=length, hidden=hidden, activation=activation, normaliser=normaliser
+        "continuous", dim=dim, heads=1, length=length, hidden=hidden, activation=activation, normalizer=normalizer
     ).double()
     at = torch.randn(20, 1, dtype=torch.float64) * 3 * length
-    share = at / (normaliser or length)
+    share = at / (normalizer or length)
     assert_close(added(ours, at), PHI[activation](share @ ours.inner.T + ours.inner_bias) @ ours.outer.T)
     torch.nn.init.zeros_(ours.inner_bias)
     assert_close(added(ours, at), PHI[activation](share * ours.inner[:, 0]) @ ours.outer.T)
@@ -43,10 +45,10 @@ def test_continuous(dim: int, length: int, hidden: int, activation: str, normali
 
 def test_continuous_is_as_wide_as_the_model_and_divides_by_the_trained_length() -> None:
     plain = create("continuous", dim=12, heads=1, length=30)
-    stated = create("continuous", dim=12, heads=1, length=30, hidden=12, normaliser=30, activation="gelu")
+    stated = create("continuous", dim=12, heads=1, length=30, hidden=12, normalizer=30, activation="gelu")
     at = torch.arange(90).view(-1, 1)
     assert torch.equal(added(plain, at), added(stated, at))
-    twice = create("continuous", dim=12, heads=1, length=30, normaliser=60)
+    twice = create("continuous", dim=12, heads=1, length=30, normalizer=60)
     twice.load_state_dict(plain.state_dict())
     assert_close(added(twice, 2 * at), added(plain, at))
 
@@ -92,11 +94,11 @@ def test_fourier_has_pairs() -> None:
 )
 def test_gradients_by_finite_differences(name: str, parameters: dict[str, Any]) -> None:
     ours = create(name, dim=4, heads=1, length=6, hidden=3, **parameters).double()
-    place = Place(torch.randint(12, (1, 5, parameters.get("axes", 1))))
+    positions = Positions(torch.randint(12, (1, 5, parameters.get("axes", 1))))
     names = [n for n, _ in ours.named_parameters()]
 
     def run(x: Tensor, *weights: Tensor) -> Tensor:
-        return functional_call(ours, dict(zip(names, weights, strict=True)), (x, place))
+        return functional_call(ours, dict(zip(names, weights, strict=True)), (x, positions))
 
     ours.forward = ours.embed  # type: ignore[method-assign]
     x = torch.randn(2, 5, 4, dtype=torch.float64, requires_grad=True)

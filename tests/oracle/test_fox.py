@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from x_transformers.x_transformers import DataDependentAlibi
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -23,12 +23,14 @@ def fox(heads: int, start: float = 1.0) -> Encoding:
     return encoding
 
 
-def added(encoding: Encoding, x: Tensor, place: Place) -> Tensor:
+def added(encoding: Encoding, x: Tensor, positions: Positions) -> Tensor:
     """What the encoding adds to scores, 0 where nothing is seen."""
-    pair = Pair.of(place)
+    context = AttentionContext.of(positions)
     nothing = x.new_zeros(len(x), encoding.shape.heads, x.shape[1], x.shape[1])
-    found = encoding.score(nothing, nothing[..., :1], nothing[:, :, :1].mT, pair, encoding.features(x, place, None))
-    return found.masked_fill(~pair.visible, 0)
+    found = encoding.score_mod(
+        nothing, nothing[..., :1], nothing[:, :, :1].mT, context, encoding.features(x, positions, None)
+    )
+    return found.masked_fill(~context.visible, 0)
 
 
 @compare
@@ -39,7 +41,7 @@ def test_against_x_transformers(batch: int, heads: int, length: int, start: floa
     gates = theirs.to_forget_gates[0]
     gates.weight.data, gates.bias.data = ours.weight.detach().clone(), ours.offset.detach().clone()
     x = torch.randn(batch, length, 4 * heads, requires_grad=True)
-    found, want = added(ours, x, Place.range(length)), theirs(x).tril()
+    found, want = added(ours, x, Positions.range(length)), theirs(x).tril()
     assert_close(found, want, atol=2e-5, rtol=1e-5)
     upstream = torch.randn_like(want).tril()
     to_ours = torch.autograd.grad(found, (x, ours.weight, ours.offset), upstream)
@@ -59,17 +61,19 @@ def test_sums_of_real_tokens(heads: int, first: int, second: int) -> None:
     """A sum over the tokens between, in two parts as a cache gives them; padding is left out."""
     encoding, length = fox(heads).double(), first + second
     x = torch.randn(2, length, 4 * heads, dtype=torch.float64)
-    keep = torch.rand(2, length) > 0.3
-    place = Place(Place.range(length).positions, keep=keep)
-    early = encoding.features(x[:, :first], place.rows(0, first), None)
-    late = encoding.features(x[:, first:], place.rows(first, length), early)
+    padding_mask = torch.rand(2, length) > 0.3
+    positions = Positions(Positions.range(length).positions, padding_mask=padding_mask)
+    early = encoding.features(x[:, :first], positions.rows(0, first), None)
+    late = encoding.features(x[:, first:], positions.rows(first, length), early)
     nothing = x.new_zeros(2, heads, second, length)
-    pair = Pair(place.rows(first, length), place)
-    found = encoding.score(nothing, nothing[..., :1], nothing[:, :, :1].mT, pair, torch.cat((early, late), dim=1))
+    context = AttentionContext(positions.rows(first, length), positions)
+    found = encoding.score_mod(
+        nothing, nothing[..., :1], nothing[:, :, :1].mT, context, torch.cat((early, late), dim=1)
+    )
     gate = (x @ encoding.weight.t() + encoding.offset).sigmoid().log()
     for b, h, i, j in torch.cartesian_prod(*map(torch.arange, (2, heads, second, length))).tolist():
         if j <= first + i:
-            between = [gate[b, s, h] for s in range(j + 1, first + i + 1) if keep[b, s]]
+            between = [gate[b, s, h] for s in range(j + 1, first + i + 1) if padding_mask[b, s]]
             assert_close(found[b, h, i, j], sum(between, start=torch.zeros((), dtype=torch.float64)))
 
 
@@ -77,11 +81,11 @@ def test_gradients_by_finite_differences() -> None:
     encoding = fox(2).double()
     x = torch.randn(2, 5, 8, dtype=torch.float64, requires_grad=True)
     q, k = torch.randn(2, 2, 2, 5, 3, dtype=torch.float64).requires_grad_().unbind()
-    pair = Pair.of(Place.range(5))
+    context = AttentionContext.of(Positions.range(5))
 
     def scores(x: Tensor, q: Tensor, k: Tensor, *weights: Tensor) -> Tensor:
         """The weights are the encoding's own, changed in place."""
-        return encoding.score(q @ k.mT, q, k, pair, encoding.features(x, pair.k, None))
+        return encoding.score_mod(q @ k.mT, q, k, context, encoding.features(x, context.k, None))
 
     leaves = (x, q.detach().requires_grad_(), k.detach().requires_grad_(), *encoding.parameters())
     assert torch.autograd.gradcheck(scores, leaves)

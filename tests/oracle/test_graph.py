@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate import InputError
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -34,8 +34,8 @@ def distances(edges: set[tuple[int, int]], nodes: int) -> list[list[int]]:
 def test_each_pair_of_nodes(heads: int, farthest: int, nodes: int, edges: set[tuple[int, int]]) -> None:
     ours = create("graph", dim=4 * heads, heads=heads, length=12, causal=False, farthest=farthest)
     paths = distances(edges, nodes)
-    place = Place.range(nodes)
-    bias = ours.bias(Pair(place, place, causal=False, relation=torch.tensor([paths])))
+    positions = Positions.range(nodes)
+    bias = ours.bias(AttentionContext(positions, positions, causal=False, relation=torch.tensor([paths])))
     for i in range(nodes):
         for j in range(nodes):
             row = 0 if paths[i][j] < 0 else 1 + min(paths[i][j], farthest)
@@ -48,16 +48,16 @@ def test_a_chain_is_relative(heads: int, farthest: int, length: int) -> None:
     sizes = dict(dim=4 * heads, heads=heads, length=16)
     ours, relative = create("graph", **sizes, farthest=farthest), create("relative", **sizes, farthest=farthest)
     relative.table.data = ours.table.data[1:]
-    pair = Pair.of(Place.range(length))
-    chain = Pair(pair.q, pair.k, relation=pair.gap().abs())
-    assert torch.equal(ours.bias(chain).tril(), relative.bias(pair).tril())
+    context = AttentionContext.of(Positions.range(length))
+    chain = AttentionContext(context.q, context.k, relation=context.relative_positions().abs())
+    assert torch.equal(ours.bias(chain).tril(), relative.bias(context).tril())
 
 
 def test_what_it_cannot_read_is_refused() -> None:
     ours = create("graph", dim=8, heads=2, length=8, std=0.0)
     assert ours.table.abs().max() == 0
-    place = Place.range(3)
+    positions = Positions.range(3)
     with pytest.raises(InputError, match="put it into the pair"):
-        ours.bias(Pair.of(place))
+        ours.bias(AttentionContext.of(positions))
     with pytest.raises(InputError, match="found -2"):
-        ours.bias(Pair(place, place, relation=torch.full((1, 3, 3), -2)))
+        ours.bias(AttentionContext(positions, positions, relation=torch.full((1, 3, 3), -2)))

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from x_transformers.x_transformers import AlibiPositionalBias
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -30,7 +30,7 @@ def test_formula(heads: int, kind: str, causal: bool, whole: bool) -> None:
     a, p = 0.01 + torch.rand(heads), 0.01 + 1.9 * torch.rand(heads)
     set_numbers(ours, a, p)
     positions = torch.randint(0, 500, (7,)) if whole else 50 * torch.randn(7)
-    bias = ours.bias(Pair.of(Place(positions.view(1, -1, 1)), causal=causal))
+    bias = ours.bias(AttentionContext.of(Positions(positions.view(1, -1, 1)), causal=causal))
     for head in range(heads):
         for query, i in enumerate(positions.tolist()):
             for key, j in enumerate(positions.tolist()):
@@ -45,11 +45,11 @@ def test_the_power_one_with_alibis_slopes_is_alibi(heads: int, causal: bool, len
     """Ours, and that of x-transformers."""
     sizes = dict(dim=4 * heads, heads=heads, length=32, causal=causal)
     ours, alibi = create("kerple", **sizes, kind="power"), create("alibi", **sizes)
-    slopes = -alibi.gap_bias(torch.tensor([1]))[:, 0]
+    slopes = -alibi.relative_bias(torch.tensor([1]))[:, 0]
     set_numbers(ours, slopes, torch.ones(heads))
-    pair = Pair.of(Place.range(length), causal=causal)
-    assert_close(ours.bias(pair), alibi.bias(pair), rtol=1e-5, atol=1e-6)
-    assert_close(ours.bias(pair)[0], AlibiPositionalBias(heads)(length, length), rtol=1e-5, atol=1e-6)
+    context = AttentionContext.of(Positions.range(length), causal=causal)
+    assert_close(ours.bias(context), alibi.bias(context), rtol=1e-5, atol=1e-6)
+    assert_close(ours.bias(context)[0], AlibiPositionalBias(heads)(length, length), rtol=1e-5, atol=1e-6)
 
 
 @compare
@@ -69,5 +69,5 @@ def test_gradients(kind: str) -> None:
     def bias(a: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
         return torch.func.functional_call(ours, {"raw_a": a, "raw_p": p}, (torch.arange(6),))
 
-    ours.forward = ours.gap_bias  # type: ignore[method-assign]
+    ours.forward = ours.relative_bias  # type: ignore[method-assign]
     assert torch.autograd.gradcheck(bias, (ours.raw_a.detach().requires_grad_(), ours.raw_p.detach().requires_grad_()))

@@ -7,7 +7,7 @@ from torch.nn.functional import embedding, interpolate
 from torch.testing import assert_close
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -15,9 +15,9 @@ sizes = st.integers(2, 40)
 
 
 def added(encoding: Encoding, positions: torch.Tensor, dim: int) -> torch.Tensor:
-    """What the encoding adds to embeddings of zeros, relabelling first as a model does."""
-    place = Place(encoding.relabel(positions.unsqueeze(-1)))
-    return encoding.embed(torch.zeros(*positions.shape, dim), place)
+    """What the encoding adds to embeddings of zeros, relabeling first as a model does."""
+    token_positions = Positions(encoding.relabel(positions.unsqueeze(-1)))
+    return encoding.embed(torch.zeros(*positions.shape, dim), token_positions)
 
 
 @compare
@@ -46,7 +46,7 @@ def test_interpolated(rows: int, dim: int, more: int) -> None:
     encoding = create("learned", dim=dim, heads=1, length=rows, beyond="interpolate", token_size=1.0)
     positions = torch.arange(rows + more).unsqueeze(0)
     theirs = interpolate(encoding.table.t().unsqueeze(0), size=rows + more, mode="linear", align_corners=True)
-    # a place in the table is known to rows * 2^-23, neighbouring rows differ by a few units
+    # a place in the table is known to rows * 2^-23, neighboring rows differ by a few units
     assert_close(added(encoding, positions, dim), theirs.transpose(1, 2), atol=rows * 2.0**-20, rtol=0)
 
 

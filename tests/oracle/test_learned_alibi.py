@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from x_transformers.x_transformers import AlibiPositionalBias
 
 from ordinate import InputError
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -19,10 +19,10 @@ compare = settings(deadline=None, derandomize=True, max_examples=15)
 def test_starts_as_alibi(heads: int, causal: bool, length: int) -> None:
     """Ours, and that of x-transformers."""
     ours = create("learned_alibi", dim=4 * heads, heads=heads, length=32, causal=causal)
-    bias = ours.bias(Pair.of(Place.range(length), causal=causal))
+    bias = ours.bias(AttentionContext.of(Positions.range(length), causal=causal))
     assert_close(bias[0], AlibiPositionalBias(heads)(length, length), rtol=1e-5, atol=1e-6)
     alibi = create("alibi", dim=4 * heads, heads=heads, length=32, causal=causal)
-    assert_close(bias, alibi.bias(Pair.of(Place.range(length), causal=causal)), rtol=1e-5, atol=1e-6)
+    assert_close(bias, alibi.bias(AttentionContext.of(Positions.range(length), causal=causal)), rtol=1e-5, atol=1e-6)
 
 
 @compare
@@ -30,7 +30,7 @@ def test_starts_as_alibi(heads: int, causal: bool, length: int) -> None:
 def test_starts_as_steep_as_asked(heads: int, max_bias: float) -> None:
     sizes = dict(dim=4 * heads, heads=heads, length=32, max_bias=max_bias)
     gaps = torch.arange(40)
-    ours, alibi = (create(name, **sizes).gap_bias(gaps) for name in ("learned_alibi", "alibi"))
+    ours, alibi = (create(name, **sizes).relative_bias(gaps) for name in ("learned_alibi", "alibi"))
     assert_close(ours, alibi, rtol=1e-5, atol=1e-6)
 
 
@@ -42,7 +42,7 @@ def test_any_slopes_on_either_side(heads: int, two: bool) -> None:
     ours.log_slopes.data.normal_()
     gaps = torch.randn(30) * 20
     slopes = ours.log_slopes.exp().tolist()
-    for head, row in enumerate(ours.gap_bias(gaps).tolist()):
+    for head, row in enumerate(ours.relative_bias(gaps).tolist()):
         for gap, found in zip(gaps.tolist(), row, strict=True):
             assert found == pytest.approx(-slopes[-1 if gap < 0 else 0][head] * abs(gap), rel=1e-5)
 

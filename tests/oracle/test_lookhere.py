@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ordinate import InputError
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -16,8 +16,8 @@ compare = settings(deadline=None, derandomize=True, max_examples=15)
 MIDDLES = {180: (90, 180, 270, 0), 90: (45, 135, 225, 315), 45: tuple(22.5 + 45 * n for n in range(8))}
 
 
-def grid(rows: int, columns: int) -> Place:
-    return Place(torch.cartesian_prod(torch.arange(rows), torch.arange(columns))[None])
+def grid(rows: int, columns: int) -> Positions:
+    return Positions(torch.cartesian_prod(torch.arange(rows), torch.arange(columns))[None])
 
 
 @compare
@@ -37,15 +37,15 @@ def test_every_pair(
         "lookhere", dim=4 * heads, heads=heads, length=16, axes=2, causal=causal, view=view, slope=slope,
         everywhere=everywhere if everywhere is None else free,
     )  # fmt: skip
-    place = grid(rows, columns)
-    bias = ours.bias(Pair.of(place, causal=causal))[0]
+    positions = grid(rows, columns)
+    bias = ours.bias(AttentionContext.of(positions, causal=causal))[0]
     for head in range(heads):
         directed = head < heads - free
         steep = 0.5 ** (1 + head // len(middles))
         number = head - (heads - free)
         m = slope * (steep if directed else 0.25 ** (1 + (number if free < 4 else 4 * number // free)))
-        for query, (y, x) in enumerate(place.positions[0].tolist()):
-            for key, (v, u) in enumerate(place.positions[0].tolist()):
+        for query, (y, x) in enumerate(positions.values[0].tolist()):
+            for key, (v, u) in enumerate(positions.values[0].tolist()):
                 angle = math.degrees(math.atan2(u - x, y - v))  # clockwise from up; rows count downwards
                 off = abs((angle - middles[head % len(middles)] + 180) % 360 - 180)
                 found = bias[head, query, key].item()

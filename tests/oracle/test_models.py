@@ -35,12 +35,12 @@ def same_logits(config: ModelConfig, weights: dict[str, Tensor], theirs: nn.Modu
     ours = Transformer(config).eval()
     ours.load_state_dict(weights, strict=True)
     tokens = torch.randint(config.vocabulary, (3, length))
-    keep = torch.arange(length) >= torch.tensor([0, length // 3, length - 1])[:, None]
-    places = {"position_ids": (keep.long().cumsum(dim=1) - 1).clamp(min=0)} if ids else {}
+    padding_mask = torch.arange(length) >= torch.tensor([0, length // 3, length - 1])[:, None]
+    places = {"position_ids": (padding_mask.long().cumsum(dim=1) - 1).clamp(min=0)} if ids else {}
     with torch.no_grad():
         assert_close(ours(tokens), theirs(tokens).logits, **rounding)
-        padded = theirs(tokens, attention_mask=keep.long(), **places).logits
-        assert_close(ours(tokens, keep=keep)[keep], padded[keep], **rounding)
+        padded = theirs(tokens, attention_mask=padding_mask.long(), **places).logits
+        assert_close(ours(tokens, padding_mask=padding_mask)[padding_mask], padded[padding_mask], **rounding)
 
 
 @compare

@@ -11,7 +11,7 @@ from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLTextConfi
 
 from ordinate import InputError
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -26,7 +26,7 @@ def mrope(width: int, **parameters: object) -> Encoding:
 
 def turned(encoding: Encoding, x: Tensor, positions: Tensor) -> Tensor:
     """Queries under this encoding at [b, n, 3] positions."""
-    return encoding.rotate(x, encoding.prepare(Place(positions)), "q")
+    return encoding.rotate(x, encoding.prepare(Positions(positions)), "q")
 
 
 @compare
@@ -48,7 +48,7 @@ def test_text_is_turned_as_by_rope(half: int, base: float, pairs: str) -> None:
     """The same number on all axes, fractions among them: bit for bit."""
     x, at = torch.randn(3, 2, 9, 2 * half), torch.randn(3, 9, 1) * 50
     rope = create("rope", dim=4 * half, heads=2, length=32, base=base, pairs=pairs)
-    want = rope.rotate(x, rope.prepare(Place(at)), "q")
+    want = rope.rotate(x, rope.prepare(Positions(at)), "q")
     assert torch.equal(turned(mrope(2 * half, base=base, pairs=pairs), x, at.expand(3, 9, 3)), want)
 
 

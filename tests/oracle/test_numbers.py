@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import embedding
 
-from ordinate import InputError, ModelConfig, Place, Transformer, encodings
-from ordinate.core.positions import counted, draw
+from ordinate import InputError, ModelConfig, Positions, Transformer, encodings
+from ordinate.core.coverage import counted, draw
 
 compare = settings(deadline=None, derandomize=True, max_examples=40)
 PLUS, EQUALS, START, SPACE = 10, 11, 12, 13
@@ -19,14 +19,14 @@ def read(text: str) -> list[int]:
     return [{"+": PLUS, "=": EQUALS, "$": START, " ": SPACE}.get(c) or int(c) for c in text]
 
 
-def place_of(text: str, first: int = 0) -> Place:
+def place_of(text: str, first: int = 0) -> Positions:
     tokens = torch.tensor([read(text)])
-    return Place(Place.range(len(text), start=first).positions, tokens=tokens)
+    return Positions(Positions.range(len(text), start=first).positions, tokens=tokens)
 
 
-def ids_of(name: str, place: Place, **parameters: object) -> list[list[int]]:
+def ids_of(name: str, positions: Positions, **parameters: object) -> list[list[int]]:
     encoding = encodings.create(name, dim=4, heads=1, length=8, **parameters)
-    return encoding.ids(place).tolist()
+    return encoding.ids(positions).tolist()
 
 
 @st.composite
@@ -38,9 +38,10 @@ def texts(draw_: Callable[..., object]) -> dict[str, list[int]]:
         return draw_(st.lists(st.integers(low, high), min_size=length, max_size=length))
 
     cuts = rows(0, 4)
-    documents = [sum(cut == 0 for cut in cuts[: i + 1]) for i in range(length)]
+    document_ids = [sum(cut == 0 for cut in cuts[: i + 1]) for i in range(length)]
     return {
-        "tokens": rows(-1, 12), "documents": documents, "keep": [k > 0 for k in rows(0, 5)], "positions": rows(0, 50)
+        "tokens": rows(-1, 12), "document_ids": document_ids, "padding_mask": [k > 0 for k in rows(0, 5)],
+        "positions": rows(0, 50)
     }  # fmt: skip
 
 
@@ -51,13 +52,15 @@ def by_loop(text: dict[str, list[int]], first: int, last: int) -> tuple[list[int
         count, j = 0, i
         while (
             j >= 0
-            and text["keep"][j]
-            and text["documents"][j] == text["documents"][i]
+            and text["padding_mask"][j]
+            and text["document_ids"][j] == text["document_ids"][i]
             and first <= text["tokens"][j] <= last
         ):
             count, j = count + 1, j - 1
         counts.append(count)
-        real = [j for j in range(i + 1) if text["keep"][j] and text["documents"][j] == text["documents"][i]]
+        real = [
+            j for j in range(i + 1) if text["padding_mask"][j] and text["document_ids"][j] == text["document_ids"][i]
+        ]
         starts.append(text["positions"][real[0]] if real else -1)
     return counts, starts
 
@@ -67,12 +70,12 @@ def by_loop(text: dict[str, list[int]], first: int, last: int) -> tuple[list[int
 def test_ids_by_loop(text: dict[str, list[int]], first: int, last: int) -> None:
     """With padding and documents; where nothing is real yet, nobody looks."""
     row = {name: torch.tensor([value]) for name, value in text.items()}
-    place = Place(row.pop("positions").unsqueeze(-1), **row)
+    positions = Positions(row.pop("positions").unsqueeze(-1), **row)
     counts, starts = by_loop(text, first, last)
-    abacus = ids_of("abacus", place, digits=(first, last))[0]
-    coupled = ids_of("coupled", place, digits=(first, last))[0]
+    abacus = ids_of("abacus", positions, digits=(first, last))[0]
+    coupled = ids_of("coupled", positions, digits=(first, last))[0]
     for i, (count, start) in enumerate(zip(counts, starts, strict=True)):
-        if text["keep"][i]:
+        if text["padding_mask"][i]:
             assert abacus[i] == (count + start if count else 0)
             assert coupled[i] == count + start
 
@@ -85,14 +88,14 @@ def test_rows_with_places_of_their_own_or_shared(batch: int, length: int, shared
     tokens = torch.randint(0, 13, (batch, length), generator=source)
     rows = [1 if shared == kind else batch for kind in range(3)]
     positions = torch.randint(0, 40, (rows[0], length, 1), generator=source)
-    documents = torch.randint(0, 2, (rows[1], length), generator=source).cumsum(1)
-    keep = torch.rand(rows[2], length, generator=source) < 0.8
-    found = ids_of("abacus", Place(positions, documents=documents, tokens=tokens, keep=keep))
+    document_ids = torch.randint(0, 2, (rows[1], length), generator=source).cumsum(1)
+    padding_mask = torch.rand(rows[2], length, generator=source) < 0.8
+    found = ids_of("abacus", Positions(positions, document_ids=document_ids, tokens=tokens, padding_mask=padding_mask))
     for i in range(batch):
         pick = [min(i, count - 1) for count in rows]
-        alone = Place(
-            positions[pick[0]][None], documents=documents[pick[1]][None], tokens=tokens[i : i + 1],
-            keep=keep[pick[2]][None],
+        alone = Positions(
+            positions[pick[0]][None], document_ids=document_ids[pick[1]][None], tokens=tokens[i : i + 1],
+            padding_mask=padding_mask[pick[2]][None],
         )  # fmt: skip
         assert found[i] == ids_of("abacus", alone)[0]
 
@@ -112,7 +115,7 @@ def test_the_coupling_of_the_paper() -> None:
     run the other way: every token has 5 minus its published id, the signs included."""
     ids = [2, 3, 4, 5, 2, 3, 4, 5, 4, 3, 2, 1]
     tokens = torch.tensor([read("653+049=2070")])
-    given_ids = Place(torch.tensor(ids).view(1, -1, 1), tokens=tokens)
+    given_ids = Positions(torch.tensor(ids).view(1, -1, 1), tokens=tokens)
     assert ids_of("coupled", given_ids, source="given") == [ids]
 
     operands_reversed = [2, 1, 0, 3, 6, 5, 4, 7, 8, 9, 10, 11]  # 356+940=2070
@@ -133,8 +136,8 @@ def test_digits_of_equal_worth_share_an_id(a: int, b: int, start: int) -> None:
             continue
         worth.setdefault(number - start - 1, []).append(int(token))
     digits = [[int(d) for d in str(n)[::-1]] for n in (a, b, a + b)]
-    for place, found in worth.items():
-        assert found == [number[place] for number in digits if place < len(number)]
+    for positions, found in worth.items():
+        assert found == [number[positions] for number in digits if positions < len(number)]
 
 
 @compare
@@ -142,9 +145,9 @@ def test_digits_of_equal_worth_share_an_id(a: int, b: int, start: int) -> None:
 def test_given_ids_are_a_lookup(rows: int, dim: int) -> None:
     encoding = encodings.create("coupled", dim=dim, heads=1, length=8, source="given", rows=rows)
     ids, x = torch.randint(0, rows, (3, 20)), torch.randn(3, 20, dim)
-    assert torch.equal(encoding.embed(x, Place(ids.unsqueeze(-1))), x + embedding(ids, encoding.table))
+    assert torch.equal(encoding.embed(x, Positions(ids.unsqueeze(-1))), x + embedding(ids, encoding.table))
     with pytest.raises(InputError, match=f"position {rows} is out of range"):
-        encoding.embed(x, Place(torch.full((1, 20, 1), rows)))
+        encoding.embed(x, Positions(torch.full((1, 20, 1), rows)))
 
 
 @pytest.mark.parametrize("name", ["abacus", "coupled"])
@@ -158,9 +161,9 @@ def test_the_size_is_that_of_tokens(name: str) -> None:
 @pytest.mark.parametrize("name", ["abacus", "coupled"])
 def test_dropout_drops_from_the_sum_in_training_alone(name: str) -> None:
     encoding = encodings.create(name, dim=64, heads=1, length=8, dropout=0.25)
-    x, place = torch.randn(1, 12, 64), place_of("123+456=9750"[:12])
-    kept = encoding.eval().embed(x, place)
-    dropped = encoding.train().embed(x, place)
+    x, positions = torch.randn(1, 12, 64), place_of("123+456=9750"[:12])
+    kept = encoding.eval().embed(x, positions)
+    dropped = encoding.train().embed(x, positions)
     share = (dropped == 0).float().mean().item()
     assert share == pytest.approx(0.25, abs=0.08)
     torch.testing.assert_close(dropped[dropped != 0], kept[dropped != 0] / 0.75)
@@ -172,19 +175,21 @@ def test_offsets_hold_in_cached_decoding(name: str) -> None:
     config = ModelConfig(vocabulary=14, encoding=f"{name}(rows=80)", dim=16, heads=2, layers=2, length=16, dropout=0.0)
     model = Transformer(config).eval()
     tokens = torch.randint(0, 14, (3, 16))
-    keep = torch.arange(16) >= torch.tensor([[0], [3], [6]])
+    padding_mask = torch.arange(16) >= torch.tensor([[0], [3], [6]])
     start = draw("offset", sides=(1,), limit=40, generator=torch.Generator().manual_seed(1), rows=3)
     assert start.unique().numel() == 3
-    positions = counted(keep) + start
-    whole = model(tokens, positions=positions, keep=keep)
+    positions = counted(padding_mask) + start
+    whole = model(tokens, positions=positions, padding_mask=padding_mask)
     cache, steps = model.cache(3, 16), []
     for i in range(16):
         part = slice(i, i + 1)
-        steps.append(model(tokens[:, part], positions=positions[:, part], keep=keep[:, part], cache=cache))
+        steps.append(
+            model(tokens[:, part], positions=positions[:, part], padding_mask=padding_mask[:, part], cache=cache)
+        )
     found = torch.cat(steps, dim=1)
-    torch.testing.assert_close(found[keep], whole[keep], atol=1e-5, rtol=1e-5)
-    plain = model(tokens, keep=keep)
-    assert (whole - plain)[keep].abs().max() > 1e-3  # the offset was seen
+    torch.testing.assert_close(found[padding_mask], whole[padding_mask], atol=1e-5, rtol=1e-5)
+    plain = model(tokens, padding_mask=padding_mask)
+    assert (whole - plain)[padding_mask].abs().max() > 1e-3  # the offset was seen
 
 
 @pytest.mark.parametrize("name", ["abacus", "coupled"])

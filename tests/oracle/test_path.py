@@ -12,11 +12,11 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from ordinate.core import householder
 from ordinate.core.encoding import Encoding
-from ordinate.core.householder import through_factors
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
+from ordinate.encodings._shared import householder
+from ordinate.encodings._shared.householder import through_factors
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
 sizes = st.integers(1, 4)
@@ -24,7 +24,7 @@ sizes = st.integers(1, 4)
 
 def theirs() -> ModuleType:
     """The plain version of a package whose other parts need a GPU."""
-    path = next(file for file in files("fla-core") or () if file.match("path_attn/naive.py")).locate()
+    path = next(file for file in files("fla-core") or () if file.qk_scores("path_attn/naive.py")).locate()
     spec = spec_from_file_location("naive_path_attention", str(path))
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
@@ -45,7 +45,7 @@ def test_against_flash_linear_attention(batch: int, heads: int, length: int, wid
     q, k, w, beta = draw(batch, heads, length, 0, width, torch.float32)
     v = torch.randn_like(k)
     scores = through_factors(q * width**-0.5, k, w, beta, 0)
-    hidden = ~Pair.of(Place.range(length)).visible
+    hidden = ~AttentionContext.of(Positions.range(length)).visible
     found = scores.masked_fill(hidden, float("-inf")).softmax(dim=-1) @ v
     tokens_first = [x.transpose(1, 2) for x in (q, k, v, w, beta)]
     want = theirs().naive_path_attn(*tokens_first, torch.zeros(batch, length, heads), width**-0.5, chunk)
@@ -95,20 +95,22 @@ def test_two_equal_reflections_are_none() -> None:
     assert_close(found[..., 4, 2], (q[..., 4, :] * k[..., 2, :]).sum(-1))
 
 
-def directions(encoding: Encoding, x: Tensor, place: Place) -> tuple[Tensor, Tensor]:
+def directions(encoding: Encoding, x: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
     """w and beta by the words: a token at a time, its own and those before that are real and of its document."""
     w, beta = [], []
     for b, t in torch.cartesian_prod(*map(torch.arange, x.shape[:2])).tolist():
         total = torch.zeros_like(encoding.up[:, 0])
         for back in range(min(encoding.conv, t + 1)):
-            real = place.keep is None or bool(place.keep[b, t - back])
-            same = place.documents is None or bool(place.documents[b, t] == place.documents[b, t - back])
+            real = positions.padding_mask is None or bool(positions.padding_mask[b, t - back])
+            same = positions.document_ids is None or bool(
+                positions.document_ids[b, t] == positions.document_ids[b, t - back]
+            )
             if real and same:
                 tap = 1.0 if encoding.taps is None else encoding.taps[back]
                 total = total + tap * (encoding.up @ (encoding.down @ x[b, t - back]))
         total = total if encoding.taps is None else total * total.sigmoid()
         w.append(F.normalize(total.view(encoding.shape.heads, -1), dim=-1, eps=1e-6))
-        real = place.keep is None or bool(place.keep[b, t])
+        real = positions.padding_mask is None or bool(positions.padding_mask[b, t])
         beta.append((encoding.strength @ x[b, t] + encoding.strength_bias).sigmoid() * 2 * real)
     return torch.stack(w).view(*x.shape[:2], -1), torch.stack(beta).view(*x.shape[:2], -1)
 
@@ -119,20 +121,20 @@ def test_what_is_read_from_tokens(heads: int, rank: int, conv: int, length: int,
     encoding = create("path", dim=4 * heads, heads=heads, length=32, rank=rank, conv=conv).double()
     torch.nn.init.normal_(encoding.strength_bias)
     x = torch.randn(2, length, 4 * heads, dtype=torch.float64)
-    keep = torch.rand(2, length) > 0.3 if padded else None
-    documents = torch.randint(2, (2, length)).cumsum(dim=1) if packed else None
-    place = Place(Place.range(length).positions, keep=keep, documents=documents)
-    _, w, beta = encoding.features(x, place, None).split(encoding.sizes, dim=-1)
-    want_w, want_beta = directions(encoding, x, place)
+    padding_mask = torch.rand(2, length) > 0.3 if padded else None
+    document_ids = torch.randint(2, (2, length)).cumsum(dim=1) if packed else None
+    positions = Positions(Positions.range(length).positions, padding_mask=padding_mask, document_ids=document_ids)
+    _, w, beta = encoding.features(x, positions, None).split(encoding.sizes, dim=-1)
+    want_w, want_beta = directions(encoding, x, positions)
     assert_close(w, want_w)
     assert_close(beta, want_beta)
     if not packed:  # as a cache gives it, a few tokens at a time
         parts, done = [], 0
         for stop in sorted({*torch.randint(1, length + 1, (3,)).tolist(), length}):
             before = torch.cat(parts, dim=1) if parts else None
-            parts.append(encoding.features(x[:, done:stop], place.rows(done, stop), before))
+            parts.append(encoding.features(x[:, done:stop], positions.rows(done, stop), before))
             done = stop
-        assert_close(torch.cat(parts, dim=1), encoding.features(x, place, None))
+        assert_close(torch.cat(parts, dim=1), encoding.features(x, positions, None))
 
 
 @pytest.mark.parametrize(("chunk", "conv"), [(2, 3), (64, 1)])
@@ -142,11 +144,11 @@ def test_gradients_by_finite_differences(chunk: int, conv: int, monkeypatch: pyt
     x = torch.randn(1, 6, 4, dtype=torch.float64, requires_grad=True)
     q = torch.randn(1, 2, 5, 2, dtype=torch.float64, requires_grad=True)
     k = torch.randn(1, 2, 6, 2, dtype=torch.float64, requires_grad=True)
-    place = Place.range(6)
-    pair = Pair(place.rows(1, 6), place)
+    positions = Positions.range(6)
+    context = AttentionContext(positions.rows(1, 6), positions)
 
     def scores(x: Tensor, q: Tensor, k: Tensor, *weights: Tensor) -> Tensor:
         """The weights are the encoding's own, changed in place."""
-        return encoding.match(q, k, pair, encoding.features(x, place, None)).masked_fill(~pair.visible, 0)
+        return encoding.qk_scores(q, k, context, encoding.features(x, positions, None)).masked_fill(~context.visible, 0)
 
     assert torch.autograd.gradcheck(scores, (x, q, k, *encoding.parameters()))

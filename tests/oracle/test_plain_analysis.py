@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ordinate.statistics.analyse import analyse
+from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observation import Observation, Observations, RangeKey
 
 from . import plain_analysis
@@ -71,7 +71,7 @@ def differences(found: Any, expected: Any, where: str = "") -> list[str]:
 def test_it_says_what_the_plain_one_says(salt: int) -> None:
     rows = results(salt)
     planned = {"t0": ["e1", "extra"]} if salt % 5 == 0 else {}
-    expected = plain_analysis.analyse(rows, planned, 0.05)
-    found = analyse(rows, planned=planned)
-    assert found == analyse(Observations.of(rows), planned=planned)
+    expected = plain_analysis.analyze(rows, planned, 0.05)
+    found = analyze(rows, planned=planned)
+    assert found == analyze(Observations.of(rows), planned=planned)
     assert differences(asdict(found), asdict(expected)) == []

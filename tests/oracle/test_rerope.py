@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from ordinate import ModelConfig, Transformer
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -18,21 +18,22 @@ halves, windows = st.integers(1, 8), st.integers(1, 12)
 conventions = st.sampled_from(["halves", "interleaved"])
 
 
-def scores(encoding: Encoding, q: Tensor, k: Tensor, pair: Pair) -> Tensor:
+def scores(encoding: Encoding, q: Tensor, k: Tensor, context: AttentionContext) -> Tensor:
     """Scaled scores under an encoding."""
     bound = [
-        encoding.rotate(x, encoding.prepare(place), side) for x, place, side in ((q, pair.q, "q"), (k, pair.k, "k"))
+        encoding.rotate(x, encoding.prepare(positions), side)
+        for x, positions, side in ((q, context.q, "q"), (k, context.k, "k"))
     ]
-    return encoding.match(*bound, pair)
+    return encoding.qk_scores(*bound, context)
 
 
-def by_hand(q: Tensor, k: Tensor, pair: Pair, gap_of: object, pairs: str) -> Tensor:
+def by_hand(q: Tensor, k: Tensor, context: AttentionContext, gap_of: object, pairs: str) -> Tensor:
     """RoPE's score for one query and one key at a time, at a distance of our own making."""
     b, h, queries, width = q.shape
     found = torch.zeros(b, h, queries, k.shape[2], dtype=torch.float64)
     half = width // 2
     for row, i, j in torch.cartesian_prod(*map(torch.arange, (b, queries, k.shape[2]))).tolist():
-        gap = gap_of(pair.q.positions[row, i, 0].item(), pair.k.positions[row, j, 0].item())
+        gap = gap_of(context.q.values[row, i, 0].item(), context.k.values[row, j, 0].item())
         for c in range(half):
             one, two = (c, c + half) if pairs == "halves" else (2 * c, 2 * c + 1)
             cos, sin = math.cos(gap * 1e4 ** (-c / half)), math.sin(gap * 1e4 ** (-c / half))
@@ -49,14 +50,14 @@ def test_rerope_by_hand(half: int, window: int, leak: float, pairs: str, causal:
         "rerope", dim=4 * half, heads=2, length=32, causal=causal, window=window, leak=leak, pairs=pairs
     )  # fmt: skip
     places = torch.randn(2, 9, 1, dtype=torch.float64) * 15 if real else torch.randint(40, (2, 9, 1))
-    pair = Pair.of(Place(places), causal=causal)
+    context = AttentionContext.of(Positions(places), causal=causal)
     q, k = torch.randn(2, 2, 2, 9, 2 * half, dtype=torch.float64)
 
     def gap_of(i: float, j: float) -> float:
         far = max(abs(i - j) - window, 0) * leak + min(abs(i - j), window)
         return i - j if i < j and causal else math.copysign(far, i - j)  # what a causal query does not see
 
-    assert_close(scores(ours, q, k, pair), by_hand(q, k, pair, gap_of, pairs), atol=1e-4, rtol=1e-4)
+    assert_close(scores(ours, q, k, context), by_hand(q, k, context, gap_of, pairs), atol=1e-4, rtol=1e-4)
 
 
 @compare
@@ -66,7 +67,7 @@ def test_self_extend_by_hand(half: int, window: int, group: int, pairs: str, cau
     ours = create(
         "self_extend", dim=4 * half, heads=2, length=32, causal=causal, window=window, group=group, pairs=pairs
     )  # fmt: skip
-    pair = Pair.of(Place(torch.randint(60, (2, 9, 1))), causal=causal)
+    context = AttentionContext.of(Positions(torch.randint(60, (2, 9, 1))), causal=causal)
     q, k = torch.randn(2, 2, 2, 9, 2 * half, dtype=torch.float64)
     moved = window - window // group
 
@@ -75,7 +76,7 @@ def test_self_extend_by_hand(half: int, window: int, group: int, pairs: str, cau
             return i - j
         return i // group - j // group + (moved if i > j else -moved)
 
-    assert_close(scores(ours, q, k, pair), by_hand(q, k, pair, gap_of, pairs), atol=1e-4, rtol=1e-4)
+    assert_close(scores(ours, q, k, context), by_hand(q, k, context, gap_of, pairs), atol=1e-4, rtol=1e-4)
 
 
 @compare
@@ -96,10 +97,10 @@ def test_groups_that_start_together_are_a_leak(half: int, group: int, count: int
     shape = dict(dim=2 * half, heads=1, length=32)
     extended = create("self_extend", **shape, group=group, window=group * count)
     leaky = create("rerope", **shape, leak=1 / group, window=group * count)
-    pair = Pair.of(Place(torch.arange(12).view(1, 12, 1) * group))
+    context = AttentionContext.of(Positions(torch.arange(12).view(1, 12, 1) * group))
     q, k = torch.randn(2, 1, 1, 12, 2 * half)
-    seen = pair.visible
-    found, want = (scores(encoding, q, k, pair)[seen] for encoding in (extended, leaky))
+    seen = context.visible
+    found, want = (scores(encoding, q, k, context)[seen] for encoding in (extended, leaky))
     assert_close(found, want, atol=1e-4, rtol=1e-4)
 
 

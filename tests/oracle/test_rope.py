@@ -12,7 +12,7 @@ from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -38,7 +38,7 @@ def same(ours: Tensor, theirs: Tensor, x: Tensor) -> None:
 
 def turned(encoding: Encoding, x: Tensor, positions: Tensor) -> Tensor:
     """Queries under this encoding at [b, n] positions."""
-    return encoding.rotate(x, encoding.prepare(Place(positions.unsqueeze(-1))), "q")
+    return encoding.rotate(x, encoding.prepare(Positions(positions.unsqueeze(-1))), "q")
 
 
 @compare
@@ -109,7 +109,7 @@ def test_bfloat16_is_cast_last(half: int, pairs: str, limit: int) -> None:
 
 
 def test_bfloat16_positions_do_not_alias() -> None:
-    """The fault of rotary-embedding-torch 0.9.1: past 256, neighbouring bfloat16 positions are one."""
+    """The fault of rotary-embedding-torch 0.9.1: past 256, neighboring bfloat16 positions are one."""
     x, positions = torch.randn(1, 2, 2048, 64), torch.arange(2048).unsqueeze(0)
     truth = RotaryEmbedding(dim=64).rotate_queries_or_keys(x)
     ours = turned(rope(64, pairs="interleaved"), x.bfloat16(), positions)

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 
@@ -40,7 +40,7 @@ def rope_2d(width: int, heads: int, **parameters: object) -> Encoding:
 def turned(encoding: Encoding, x: Tensor, height: int, width: int, order: str) -> Tensor:
     """Queries in raster order; timm's "ij" reads (row, column) as we do, its "xy" reads (column, row)."""
     grid = torch.cartesian_prod(torch.arange(height), torch.arange(width)).unsqueeze(0)
-    return encoding.rotate(x, encoding.prepare(Place(grid if order == "ij" else grid.flip(-1))), "q")
+    return encoding.rotate(x, encoding.prepare(Positions(grid if order == "ij" else grid.flip(-1))), "q")
 
 
 @compare

@@ -14,7 +14,7 @@ from transformers.models.gpt_neox.modeling_gpt_neox import apply_rotary_pos_emb
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 from ordinate.core.errors import InputError
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=20)
@@ -46,8 +46,8 @@ def check(scaling: str, width: int, base: float, original: int, ours: dict[str, 
         rope_parameters=dict(rope_type=scaling, rope_theta=base, original_max_position_embeddings=original, **theirs),
     )
     for length in (original // 2, original, 3 * original):
-        place = Place.range(length)
-        theta, factor = encoding.theta(place)
+        positions = Positions.range(length)
+        theta, factor = encoding.theta(positions)
         want, want_factor = ROPE_INIT_FUNCTIONS[scaling](config, "cpu", seq_len=length)
         # powers of a base in float32 are good to a few units in the seventh digit
         assert_close(theta.flatten(), want, atol=0, rtol=3e-6)
@@ -55,7 +55,7 @@ def check(scaling: str, width: int, base: float, original: int, ours: dict[str, 
         at = torch.tensor([[0, 1, length // 2, length - 1]])
         x = torch.randn(1, 2, 4, width)
         rotated, _ = apply_rotary_pos_emb(x, x, *LlamaRotaryEmbedding(config)(x, at))
-        state = encoding.prepare(Place(at.unsqueeze(-1)))
+        state = encoding.prepare(Positions(at.unsqueeze(-1)))
         off = (encoding.rotate(x, state, "k") - rotated).abs().amax(dim=(0, 1, 3))
         assert (off < 1e-5 * (1 + at[0])).all()  # as the frequencies, so the angles, times the position
 
@@ -116,7 +116,7 @@ def test_ntk(width: int, base: float, factor: float) -> None:
     """A larger base, once and for all; rotary-embedding-torch calls it theta_rescale_factor."""
     encoding = create("rope", dim=width, heads=1, length=64, base=base, scaling="ntk", factor=factor)
     want = RotaryEmbedding(dim=width, theta=base, theta_rescale_factor=factor).freqs
-    assert_close(encoding.theta(Place.range(1))[0], want, atol=0, rtol=1e-6)
+    assert_close(encoding.theta(Positions.range(1))[0], want, atol=0, rtol=1e-6)
 
 
 @compare
@@ -124,8 +124,8 @@ def test_ntk(width: int, base: float, factor: float) -> None:
 def test_factor_one_is_plain_rope(width: int, base: float, scaling: str) -> None:
     """Nothing is stretched by a factor of one, up to the trained length."""
     plain, scaled = (create("rope", dim=width, heads=1, length=64, base=base, scaling=s) for s in ("none", scaling))
-    theta, factor = scaled.theta(Place.range(64))
-    assert_close(theta.flatten(), plain.theta(Place.range(64))[0], atol=0, rtol=1e-6)
+    theta, factor = scaled.theta(Positions.range(64))
+    assert_close(theta.flatten(), plain.theta(Positions.range(64))[0], atol=0, rtol=1e-6)
     assert factor == 1.0
 
 

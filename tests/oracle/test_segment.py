@@ -8,7 +8,7 @@ from transformers import BertConfig
 from transformers.models.bert.modeling_bert import BertEmbeddings
 
 from ordinate.core.combine import combine
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 
@@ -24,8 +24,8 @@ def test_bert_embeddings(dim: int, segments: int, length: int, batch: int) -> No
     segment.table, learned.table = bert.token_type_embeddings.weight, bert.position_embeddings.weight
 
     tokens, types = torch.randint(1, 20, (batch, length)), torch.randint(segments, (batch, length))
-    place = Place(Place.range(length).positions, segments=types)
+    positions = Positions(Positions.range(length).positions, segments=types)
     words = bert.word_embeddings(tokens)
-    assert torch.equal(combine(segment, learned).embed(words, place), bert(tokens, token_type_ids=types))
+    assert torch.equal(combine(segment, learned).embed(words, positions), bert(tokens, token_type_ids=types))
     bert.position_embeddings.weight.data.zero_()
-    assert torch.equal(segment.embed(words, place), bert(tokens, token_type_ids=types))
+    assert torch.equal(segment.embed(words, positions), bert(tokens, token_type_ids=types))

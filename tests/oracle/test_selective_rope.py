@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from ordinate import InputError, ModelConfig, Transformer
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -37,26 +37,31 @@ def selective(half: int, heads: int, **more: Any) -> Encoding:
     return encoding
 
 
-def places(length: int) -> list[Place]:
+def places(length: int) -> list[Positions]:
     """Plain, padded on the left and in the middle, packed, and both."""
     at = torch.arange(length).view(1, length, 1)
-    keep = torch.arange(length)[None] >= torch.tensor([[3], [0]])
-    keep[1, 5] = False
-    documents = (torch.arange(length)[None] >= torch.tensor([[4], [7]])).long()
-    return [Place(at), Place(at, keep=keep), Place(at, documents=documents), Place(at, documents=documents, keep=keep)]
+    padding_mask = torch.arange(length)[None] >= torch.tensor([[3], [0]])
+    padding_mask[1, 5] = False
+    document_ids = (torch.arange(length)[None] >= torch.tensor([[4], [7]])).long()
+    return [
+        Positions(at),
+        Positions(at, padding_mask=padding_mask),
+        Positions(at, document_ids=document_ids),
+        Positions(at, document_ids=document_ids, padding_mask=padding_mask),
+    ]
 
 
-def steps(encoding: Encoding, x: Tensor, place: Place, row: int) -> list[list[float]]:
+def steps(encoding: Encoding, x: Tensor, positions: Positions, row: int) -> list[list[float]]:
     """The step of every token of a row, for each of its channels, written out."""
     w = {name: weight.tolist() for name, weight in encoding.named_parameters()}
     heads, channels = encoding.heads, len(w["outer"])
     unit = [[value / math.sqrt(sum(v * v for v in token)) for value in token] for token in x[row].tolist()]
 
     def real(t: int) -> bool:
-        return place.keep is None or bool(place.keep[row, t])
+        return positions.padding_mask is None or bool(positions.padding_mask[row, t])
 
     def document(t: int) -> int:
-        return 0 if place.documents is None else int(place.documents[row, t])
+        return 0 if positions.document_ids is None else int(positions.document_ids[row, t])
 
     found = []
     for t in range(x.shape[1]):
@@ -85,11 +90,11 @@ def test_by_hand(half: int, heads: int, more: dict[str, Any]) -> None:
     ours, length = selective(half, heads, **more), 9
     x = torch.randn(2, length, 2 * half * heads, dtype=torch.float64)
     q = torch.randn(2, heads, length, 2 * half, dtype=torch.float64)
-    for place in places(length):
-        read = ours.features(x, place, None)
-        found = ours.rotate(q, ours.prepare(place), "q", read)
+    for positions in places(length):
+        read = ours.features(x, positions, None)
+        found = ours.rotate(q, ours.prepare(positions), "q", read)
         for row in range(2):
-            total = torch.tensor(steps(ours, x, place, row), dtype=torch.float64).cumsum(dim=0)
+            total = torch.tensor(steps(ours, x, positions, row), dtype=torch.float64).cumsum(dim=0)
             assert_close(read[row, :, ours.rank :], total)
             for h, k in torch.cartesian_prod(torch.arange(heads), torch.arange(half)).tolist():
                 own = total[:, (h if more["per_head"] else 0) * half + k]
@@ -108,8 +113,8 @@ def test_steps_of_one_are_rope(half: int, heads: int, base: float, per_head: boo
     ours, rope = create("selective_rope", **shape, bias=True, per_head=per_head), create("rope", **shape)
     torch.nn.init.zeros_(ours.outer)
     x, q = torch.randn(2, 20, 2 * half * heads), torch.randn(2, heads, 20, 2 * half)
-    found = ours.rotate(q, None, "q", ours.features(x, Place.range(20), None))
-    assert torch.equal(found, rope.rotate(q, rope.prepare(Place.range(20, start=1)), "q"))
+    found = ours.rotate(q, None, "q", ours.features(x, Positions.range(20), None))
+    assert torch.equal(found, rope.rotate(q, rope.prepare(Positions.range(20, start=1)), "q"))
     assert create("selective_rope", dim=8, heads=1, length=8).base == 5e5
 
 
@@ -119,12 +124,12 @@ def test_in_pieces_as_in_one(more: dict[str, Any], sizes: list[int], padded: boo
     """What a cache holds of earlier tokens is enough, padding or not; pieces shorter than the window among them."""
     ours, length = selective(2, 2, **more), sum(sizes)
     x = torch.randn(2, length, 8, dtype=torch.float64)
-    keep = torch.arange(length)[None] >= torch.tensor([[2], [0]]) if padded else None
-    whole = ours.features(x, Place(torch.arange(length).view(1, -1, 1), keep=keep), None)
-    place, before = Place(torch.arange(length).view(1, -1, 1), keep=keep), None
+    padding_mask = torch.arange(length)[None] >= torch.tensor([[2], [0]]) if padded else None
+    whole = ours.features(x, Positions(torch.arange(length).view(1, -1, 1), padding_mask=padding_mask), None)
+    positions, before = Positions(torch.arange(length).view(1, -1, 1), padding_mask=padding_mask), None
     for stop in torch.tensor(sizes).cumsum(0).tolist():
         start = 0 if before is None else before.shape[1]
-        new = ours.features(x[:, start:stop], place.rows(start, stop), before)
+        new = ours.features(x[:, start:stop], positions.rows(start, stop), before)
         before = new if before is None else torch.cat((before, new), dim=1)
     assert_close(before, whole)
 
@@ -132,10 +137,10 @@ def test_in_pieces_as_in_one(more: dict[str, Any], sizes: list[int], padded: boo
 @pytest.mark.parametrize("more", [{}, {"gate": True, "bias": True}, {"per_head": False, "gate": True}])
 def test_gradients(more: dict[str, Any]) -> None:
     """Of the layer's input, of queries and keys and of every weight, against finite differences."""
-    ours, place = selective(2, 2, rank=3, window=3, **more), places(6)[3]
+    ours, positions = selective(2, 2, rank=3, window=3, **more), places(6)[3]
 
     def scores(x: Tensor, q: Tensor, k: Tensor, *weights: Tensor) -> Tensor:
-        read = ours.features(x, place, None)  # the weights are ours, moved in place
+        read = ours.features(x, positions, None)  # the weights are ours, moved in place
         return ours.rotate(q, None, "q", read) @ ours.rotate(k, None, "k", read).mT
 
     shapes = ((2, 6, 8), (2, 2, 6, 4), (2, 2, 6, 4))

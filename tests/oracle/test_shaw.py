@@ -11,9 +11,9 @@ from transformers import Wav2Vec2BertConfig
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
-from ordinate.model import Bound, attend
+from ordinate.model import BoundEncoding, attend
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
 rounding = {"atol": 2e-6, "rtol": 1e-5}
@@ -39,13 +39,13 @@ def test_keys_against_wav2vec2_bert(heads: int, width: int, farthest: int, lengt
     theirs.linear_out = nn.Identity()
     ours = shaw(heads, width, farthest=farthest, causal=causal, values=False)
     ours.keys = theirs.distance_embedding.weight
-    pair = Pair.of(Place.range(length), causal=causal)
-    mask = torch.zeros(length, length).masked_fill(~pair.visible[0, 0], float("-inf")) if causal else None
+    context = AttentionContext.of(Positions.range(length), causal=causal)
+    mask = torch.zeros(length, length).masked_fill(~context.visible[0, 0], float("-inf")) if causal else None
 
     x = torch.randn(2, length, heads * width)
     parts = (theirs.linear_q(x), theirs.linear_k(x), theirs.linear_v(x))
     q, k, v = (part.view(2, length, heads, width).transpose(1, 2) for part in parts)
-    mixed = attend(q, k, v, Bound(ours, pair))
+    mixed = attend(q, k, v, BoundEncoding(ours, context))
     assert_close(mixed.transpose(1, 2).flatten(2), theirs(x, attention_mask=mask)[0], **rounding)
 
 
@@ -68,7 +68,7 @@ def test_keys_and_values(heads: int, width: int, farthest: int, length: int, cau
     encoding = shaw(heads, width, farthest=farthest, causal=causal)
     positions = torch.randperm(60)[:length].sort().values if jumps else torch.arange(length)
     q, k, v = torch.randn(3, 2, heads, length, width)
-    pair = Pair.of(Place(positions.view(1, -1, 1)), causal=causal)
-    mixed = attend(q, k, v, Bound(encoding, pair))
+    context = AttentionContext.of(Positions(positions.view(1, -1, 1)), causal=causal)
+    mixed = attend(q, k, v, BoundEncoding(encoding, context))
     for b, h in product(range(2), range(heads)):
         assert_close(mixed[b, h], by_loops(q[b, h], k[b, h], v[b, h], encoding, positions, causal), **rounding)

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from ordinate import InputError
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -17,9 +17,9 @@ sizes = st.integers(2, 60)
 
 
 def added(encoding: Encoding, positions: Tensor) -> Tensor:
-    """What the encoding makes of embeddings of ones, relabelling first as a model does."""
-    place = Place(encoding.relabel(positions.view(1, -1, 1)))
-    return encoding.embed(torch.ones(1, place.length, encoding.shape.dim), place)[0]
+    """What the encoding makes of embeddings of ones, relabeling first as a model does."""
+    token_positions = Positions(encoding.relabel(positions.view(1, -1, 1)))
+    return encoding.embed(torch.ones(1, token_positions.length, encoding.shape.dim), token_positions)[0]
 
 
 @compare

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -14,8 +14,10 @@ compare = settings(deadline=None, derandomize=True, max_examples=15)
 
 def added(name: str, dim: int, positions: Tensor, **parameters: object) -> Tensor:
     """What the encoding adds to embeddings of zeros."""
-    place = Place(positions.view(1, -1, 1))
-    return create(name, dim=dim, heads=1, length=8, **parameters).embed(torch.zeros(1, place.length, dim), place)[0]
+    token_positions = Positions(positions.view(1, -1, 1))
+    return create(name, dim=dim, heads=1, length=8, **parameters).embed(
+        torch.zeros(1, token_positions.length, dim), token_positions
+    )[0]
 
 
 @compare

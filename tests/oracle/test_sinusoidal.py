@@ -8,17 +8,17 @@ from torch.testing import assert_close
 from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
 from transformers.models.roformer.modeling_roformer import RoFormerSinusoidalPositionalEmbedding
 
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
 lengths = st.integers(1, 400)
 
 
-def added(dim: int, place: Place, **parameters: object) -> torch.Tensor:
+def added(dim: int, positions: Positions, **parameters: object) -> torch.Tensor:
     """What the encoding adds to embeddings of zeros."""
     encoding = create("sinusoidal", dim=dim, heads=1, length=8, **parameters)
-    return encoding.embed(torch.zeros(1, place.length, dim), place)[0]
+    return encoding.embed(torch.zeros(1, positions.length, dim), positions)[0]
 
 
 def same(ours: torch.Tensor, theirs: torch.Tensor, farthest: int) -> None:
@@ -31,7 +31,7 @@ def same(ours: torch.Tensor, theirs: torch.Tensor, farthest: int) -> None:
 def test_interleaved(length: int, half: int) -> None:
     """The paper's layout; the package rounds odd widths up in the exponent, so widths are even here."""
     theirs = PositionalEncoding1D(2 * half)(torch.zeros(1, length, 2 * half))[0]
-    same(added(2 * half, Place.range(length)), theirs, length)
+    same(added(2 * half, Positions.range(length)), theirs, length)
 
 
 @compare
@@ -39,7 +39,7 @@ def test_interleaved(length: int, half: int) -> None:
 def test_halves_at_even_and_odd_widths(length: int, dim: int) -> None:
     """All sines, then all cosines; an odd width has one cosine less."""
     theirs = RoFormerSinusoidalPositionalEmbedding(length, dim).create_weight()
-    same(added(dim, Place.range(length), layout="halves"), theirs, length)
+    same(added(dim, Positions.range(length), layout="halves"), theirs, length)
 
 
 @compare
@@ -47,8 +47,8 @@ def test_halves_at_even_and_odd_widths(length: int, dim: int) -> None:
 def test_layouts_are_permutations(length: int, dim: int) -> None:
     """The two layouts hold the same numbers."""
     order = torch.cat((torch.arange(0, dim, 2), torch.arange(1, dim, 2)))
-    place = Place.range(length)
-    assert torch.equal(added(dim, place)[:, order], added(dim, place, layout="halves"))
+    positions = Positions.range(length)
+    assert torch.equal(added(dim, positions)[:, order], added(dim, positions, layout="halves"))
 
 
 @compare
@@ -56,7 +56,7 @@ def test_layouts_are_permutations(length: int, dim: int) -> None:
 def test_tensor2tensor_exponent(length: int, half: int) -> None:
     """Exponents that end at exactly 1; defined for even widths from 4 on."""
     theirs = M2M100SinusoidalPositionalEmbedding.get_embedding(length, 2 * half)
-    same(added(2 * half, Place.range(length), layout="halves", exponent="tensor2tensor"), theirs, length)
+    same(added(2 * half, Positions.range(length), layout="halves", exponent="tensor2tensor"), theirs, length)
 
 
 @compare
@@ -66,13 +66,13 @@ def test_any_positions_and_base(positions: list[int], base: float, half: int) ->
     at = torch.tensor(positions, dtype=torch.float64)[:, None]
     angle = at * base ** -(torch.arange(half, dtype=torch.float64) / half)
     truth = torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()
-    same(added(2 * half, Place(torch.tensor(positions).view(1, -1, 1)), base=base), truth, max(positions))
+    same(added(2 * half, Positions(torch.tensor(positions).view(1, -1, 1)), base=base), truth, max(positions))
 
 
 def test_tokens_scaled_and_bfloat16() -> None:
     """The paper's sqrt(D) on tokens; a bfloat16 input is the float32 result, cast last."""
     x = torch.randn(2, 300, 16).bfloat16()
     plain, scaled = (create("sinusoidal", dim=16, heads=1, length=8, scale_tokens=s) for s in (False, True))
-    place = Place.range(300, start=5000)
-    assert torch.equal(plain.embed(x, place), plain.embed(x.float(), place).bfloat16())
-    assert torch.equal(scaled.embed(x.float(), place), plain.embed(x.float() * 4, place))
+    positions = Positions.range(300, start=5000)
+    assert torch.equal(plain.embed(x, positions), plain.embed(x.float(), positions).bfloat16())
+    assert torch.equal(scaled.embed(x.float(), positions), plain.embed(x.float() * 4, positions))

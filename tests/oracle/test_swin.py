@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers.models.swin.modeling_swin import SwinRelativePositionBias
 
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -29,33 +29,33 @@ def load_timm() -> ModuleType:
 timm = load_timm()
 
 
-def grid(rows: int, columns: int) -> Place:
-    return Place(torch.cartesian_prod(torch.arange(rows), torch.arange(columns))[None])
+def grid(rows: int, columns: int) -> Positions:
+    return Positions(torch.cartesian_prod(torch.arange(rows), torch.arange(columns))[None])
 
 
 @compare
 @given(st.integers(1, 6), st.integers(2, 7))
 def test_a_window(heads: int, window: int) -> None:
     ours = create("swin", dim=4 * heads, heads=heads, length=9, axes=2, causal=False, window=window)
-    pair = Pair.of(grid(window, window), causal=False)
-    offsets = pair.q.positions[:, :, None] - pair.k.positions[:, None]
+    context = AttentionContext.of(grid(window, window), causal=False)
+    offsets = context.q.values[:, :, None] - context.k.values[:, None]
     assert torch.equal(ours.index(offsets)[0], timm.gen_relative_position_index((window, window)))
     theirs = SwinRelativePositionBias(heads, (window, window))
     assert theirs.relative_position_bias_table.shape == ours.table.shape
     theirs.relative_position_bias_table = ours.table
-    assert torch.equal(ours.bias(pair), theirs())
+    assert torch.equal(ours.bias(context), theirs())
 
 
 @compare
 @given(st.integers(1, 4), st.integers(2, 5), st.integers(1, 9), st.integers(1, 9), st.booleans())
 def test_any_grid_clips_at_the_windows_edge(heads: int, window: int, rows: int, columns: int, causal: bool) -> None:
     ours = create("swin", dim=4 * heads, heads=heads, length=9, axes=2, causal=causal, window=window)
-    place = grid(rows, columns)
-    bias = ours.bias(Pair.of(place, causal=causal))[0]
+    positions = grid(rows, columns)
+    bias = ours.bias(AttentionContext.of(positions, causal=causal))[0]
     squares = ours.table.view(2 * window - 1, 2 * window - 1, heads)
     edge = window - 1
-    for query, (y, x) in enumerate(place.positions[0].tolist()):
-        for key, (v, u) in enumerate(place.positions[0].tolist()):
+    for query, (y, x) in enumerate(positions.values[0].tolist()):
+        for key, (v, u) in enumerate(positions.values[0].tolist()):
             row, column = (max(-edge, min(edge, step)) + edge for step in (y - v, x - u))
             assert torch.equal(bias[:, query, key], squares[row, column])
 
@@ -66,8 +66,8 @@ def test_on_text_it_is_relative(heads: int, window: int, length: int) -> None:
     sizes = dict(dim=4 * heads, heads=heads, length=16, causal=False)
     ours, relative = create("swin", **sizes, window=window), create("relative", **sizes, farthest=window - 1)
     relative.table = ours.table
-    pair = Pair.of(Place.range(length), causal=False)
-    assert torch.equal(ours.bias(pair), relative.bias(pair))
+    context = AttentionContext.of(Positions.range(length), causal=False)
+    assert torch.equal(ours.bias(context), relative.bias(context))
 
 
 def test_the_window_follows_the_trained_length() -> None:

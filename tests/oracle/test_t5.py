@@ -7,9 +7,9 @@ from transformers import T5Config
 from transformers.models.t5.modeling_t5 import T5Attention
 from x_transformers.x_transformers import RelativePositionBias
 
-from ordinate.core.buckets import log_bucket
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
+from ordinate.encodings._shared.buckets import log_bucket
 
 compare = settings(deadline=None, derandomize=True, max_examples=20)
 bucket_counts = st.sampled_from([4, 7, 8, 20, 32, 33, 64])
@@ -33,7 +33,9 @@ def test_bias(heads: int, buckets: int, farthest: int, causal: bool, queries: in
     """The last queries of a longer sequence; x-transformers multiplies by its scale."""
     ours = create("t5", dim=4 * heads, heads=heads, length=32, causal=causal, buckets=buckets, farthest=farthest)
     keys = before + queries
-    pair = Pair(Place.range(queries, start=before), Place.range(keys), causal=causal, start=before)
+    context = AttentionContext(
+        Positions.range(queries, start=before), Positions.range(keys), causal=causal, start=before
+    )
 
     config = T5Config(
         d_model=8, num_heads=heads, is_decoder=causal, relative_attention_num_buckets=buckets,
@@ -41,11 +43,11 @@ def test_bias(heads: int, buckets: int, farthest: int, causal: bool, queries: in
     )  # fmt: skip
     t5 = T5Attention(config, has_relative_attention_bias=True, layer_idx=0)
     t5.relative_attention_bias.weight = ours.table
-    assert torch.equal(ours.bias(pair), t5.compute_bias(queries, keys, past_seen_tokens=before))
+    assert torch.equal(ours.bias(context), t5.compute_bias(queries, keys, past_seen_tokens=before))
 
     scaled = RelativePositionBias(2.0, causal, buckets, farthest, heads)
     scaled.relative_attention_bias.weight = ours.table
-    assert torch.equal(2.0 * ours.bias(pair)[0], scaled(queries, keys))
+    assert torch.equal(2.0 * ours.bias(context)[0], scaled(queries, keys))
 
 
 @compare
@@ -56,5 +58,5 @@ def test_any_positions(causal: bool, batch: int) -> None:
     positions = torch.randint(500, (batch, 12))
     relative = positions[:, None, :] - positions[:, :, None]
     bucket = T5Attention._relative_position_bucket(relative, bidirectional=not causal)
-    found = ours.bias(Pair.of(Place(positions.unsqueeze(-1)), causal=causal))
+    found = ours.bias(AttentionContext.of(Positions(positions.unsqueeze(-1)), causal=causal))
     assert torch.equal(found, ours.table[bucket].movedim(-1, 1))

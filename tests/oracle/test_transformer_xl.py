@@ -9,9 +9,9 @@ from transformers import XLNetConfig
 from transformers.models.xlnet.modeling_xlnet import XLNetModel, XLNetRelativeAttention
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
-from ordinate.model import Bound, attend
+from ordinate.model import BoundEncoding, attend
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
 rounding = {"atol": 1e-5, "rtol": 1e-5}
@@ -35,12 +35,14 @@ def test_against_xlnet(heads: int, width: int, queries: int, before: int, causal
 
     x = torch.randn(2, keys, dim)
     q, k, v = (torch.einsum("bnd,dhe->bhne", x, weight) for weight in (theirs.q, theirs.k, theirs.v))
-    pair = Pair(Place.range(queries, start=before), Place.range(keys), causal=causal, start=before)
-    found = attend(q[:, :, before:], k, v, Bound(ours, pair))
+    context = AttentionContext(
+        Positions.range(queries, start=before), Positions.range(keys), causal=causal, start=before
+    )
+    found = attend(q[:, :, before:], k, v, BoundEncoding(ours, context))
 
     heads_first = [part.permute(2, 0, 1, 3) for part in (q[:, :, before:], k, v)]
     waves = model.relative_positional_encoding(queries, keys, bsz=2)
-    hidden = None if pair.visible is None else (~pair.visible).float()[0, 0, :, :, None, None]
+    hidden = None if context.visible is None else (~context.visible).float()[0, 0, :, :, None, None]
     positions = torch.einsum("jbd,dhe->jbhe", waves, theirs.r)
     want = theirs.rel_attn_core(*heads_first, positions, attn_mask=hidden)
     assert_close(found, want.permute(1, 2, 0, 3), **rounding)
@@ -63,12 +65,14 @@ def test_any_positions(heads: int, width: int, length: int, base: float, causal:
     """Odd widths too; fractions and negative numbers as positions, others for every sequence."""
     shape = dict(dim=heads * width, heads=heads, length=32, causal=causal)
     encoding = create("transformer_xl", **shape, base=base, std=1.0).double()
-    place = Place.range(length) if consecutive else Place(torch.randn(2, length, 1, dtype=torch.float64) * 20)
+    positions = (
+        Positions.range(length) if consecutive else Positions(torch.randn(2, length, 1, dtype=torch.float64) * 20)
+    )
     q, k = torch.randn(2, 2, heads, length, width, dtype=torch.float64)
-    pair = Pair.of(place, causal=causal)
-    hidden = torch.zeros(1, dtype=torch.bool) if pair.visible is None else ~pair.visible
-    found = encoding.match(q, k, pair).masked_fill(hidden, 0)
-    at = place.positions[..., 0].double().expand(2, -1)
+    context = AttentionContext.of(positions, causal=causal)
+    hidden = torch.zeros(1, dtype=torch.bool) if context.visible is None else ~context.visible
+    found = encoding.qk_scores(q, k, context).masked_fill(hidden, 0)
+    at = positions.values[..., 0].double().expand(2, -1)
     want = torch.stack([by_loops(encoding, q[b], k[b], at[b]) for b in range(2)]).masked_fill(hidden, 0)
     assert_close(found, want, atol=1e-5, rtol=1e-5)  # frequencies are those of float32
 
@@ -77,13 +81,13 @@ def test_any_positions(heads: int, width: int, length: int, base: float, causal:
 @given(st.booleans(), st.booleans(), st.integers(1, 4), st.integers(0, 3))
 def test_gradients_by_finite_differences(causal: bool, consecutive: bool, queries: int, before: int) -> None:
     encoding = create("transformer_xl", dim=4, heads=2, length=8, causal=causal, std=1.0).double()
-    keys = Place.range(before + queries) if consecutive else Place(torch.randn(1, before + queries, 1).double())
-    pair = Pair(keys.rows(before, before + queries), keys, causal=causal)
+    keys = Positions.range(before + queries) if consecutive else Positions(torch.randn(1, before + queries, 1).double())
+    context = AttentionContext(keys.rows(before, before + queries), keys, causal=causal)
     q, k = torch.randn(1, 2, queries, 2).double(), torch.randn(1, 2, before + queries, 2).double()
 
     def scores(q: Tensor, k: Tensor, *weights: Tensor) -> Tensor:
         """The weights are the encoding's own, changed in place."""
-        found = encoding.match(q, k, pair)
-        return found if pair.visible is None else found.masked_fill(~pair.visible, 0)
+        found = encoding.qk_scores(q, k, context)
+        return found if context.visible is None else found.masked_fill(~context.visible, 0)
 
     assert torch.autograd.gradcheck(scores, (q.requires_grad_(), k.requires_grad_(), *encoding.parameters()))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from ordinate import Bound, InputError, Pair, Place, attend
+from ordinate import AttentionContext, BoundEncoding, InputError, Positions, attend
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -30,7 +30,7 @@ def test_attention(heads: int, length: int, causal: bool, untied: bool, ranges: 
     if untied:
         ours.to_first.data.normal_()
     q, k, v = torch.randn(3, 2, heads, length, width)
-    bound = Bound(ours, Pair.of(Place.range(length), causal=causal))
+    bound = BoundEncoding(ours, AttentionContext.of(Positions.range(length), causal=causal))
     found = attend(*bound.rotate(q, k), v, bound)
 
     at = torch.arange(length)
@@ -58,9 +58,9 @@ def test_attention(heads: int, length: int, causal: bool, untied: bool, ranges: 
 def test_positions_end_with_the_table() -> None:
     ours = create("tupe", dim=8, heads=2, length=8, rows=12)
     assert ours.past == "untrained"
-    ours.bias(Pair.of(Place.range(12)))
+    ours.bias(AttentionContext.of(Positions.range(12)))
     with pytest.raises(InputError, match="position 12 is out of range"):
-        ours.bias(Pair.of(Place.range(13)))
+        ours.bias(AttentionContext.of(Positions.range(13)))
     assert create("tupe", dim=8, heads=2, length=8).past == "refuses"
 
 

@@ -10,7 +10,7 @@ from torchscale.component.xpos_relative_position import XPOS
 
 from ordinate import ModelConfig, Transformer
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 from ordinate.encodings import create
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -26,7 +26,7 @@ def xpos(width: int, **parameters: object) -> Encoding:
 
 def turned(encoding: Encoding, q: Tensor, k: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
     """Queries and keys that begin at this position."""
-    state = encoding.prepare(Place.range(q.shape[2], start=start))
+    state = encoding.prepare(Positions.range(q.shape[2], start=start))
     return encoding.rotate(q, state, "q"), encoding.rotate(k, state, "k")
 
 
@@ -66,7 +66,7 @@ def test_conventions_and_shifts(half: int, length: int, start: int) -> None:
 
 
 def test_decoding_is_the_full_pass() -> None:
-    """The fault of rotary-embedding-torch 0.9.1: a cached step scales its query by another centre than its keys."""
+    """The fault of rotary-embedding-torch 0.9.1: a cached step scales its query by another center than its keys."""
     q, k = torch.randn(2, 1, 1, 600, 64)
     theirs = RotaryEmbedding(dim=64, use_xpos=True)
     whole_q, whole_k = theirs.rotate_queries_and_keys(q, k)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from ordinate.statistics.analyse import analyse
 from ordinate.statistics.analysis import (
     Alarm,
     Analysis,
@@ -20,6 +19,7 @@ from ordinate.statistics.analysis import (
     TaskAnalysis,
     Verdict,
 )  # fmt: skip
+from ordinate.statistics.analyze import analyze
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.observation import Observation, Split
 from ordinate.statistics.ranks import Ranks
@@ -64,7 +64,7 @@ def sample(
     }  # fmt: skip
     limits = ("Encodings are compared at one size (2 layers, width 128).",)
     relaxed = () if seeds >= 5 else (f"{seeds} seeds instead of 5",)
-    analysis = analyse(observed, alarms=alarms, steps=steps, limits=limits, preliminary=relaxed)
+    analysis = analyze(observed, alarms=alarms, steps=steps, limits=limits, preliminary=relaxed)
     return Comparison(
         id="8f2c11d09a4e",
         command=f"ordinate compare '{','.join(tasks)}' --encodings '{','.join(names)}' --seeds {seeds} steps=600",
@@ -140,7 +140,7 @@ def _profile(task: str, name: str, index: int, maps: Path | None, source: np.ran
 
 
 def _maps(source: np.random.Generator, heads: int = 4, length: int = 32) -> np.ndarray:
-    """Causal softmax of noise that favours some distance."""
+    """Causal softmax of noise that favors some distance."""
     gaps = np.arange(length)[:, None] - np.arange(length)[None]
     scores = source.normal(0, 1, (2, heads, length, length))
     scores -= 0.8 * np.abs(gaps - np.arange(heads)[None, :, None, None])

@@ -15,11 +15,11 @@ from PIL import Image
 
 from ordinate.report import paper, render
 from ordinate.report.chart import Chart, Heat, data, file_names, short, thin
-from ordinate.report.colours import PALETTE, styles
+from ordinate.report.colors import PALETTE, styles
 from ordinate.report.figures import figures
 from ordinate.report.screen import draw
 from ordinate.report.table import comma_separated
-from ordinate.statistics.analyse import analyse
+from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observation import Observation
 from ordinate.studies.comparison import Comparison, Curve
 
@@ -37,9 +37,9 @@ def chart(comparison: Comparison, name: str) -> Chart:
     return found
 
 
-def test_the_usual_encodings_have_six_colours_that_they_keep_in_any_company() -> None:
+def test_the_usual_encodings_have_six_colors_that_they_keep_in_any_company() -> None:
     together = styles(SIX)
-    assert len({style.colour for style in together.values()}) == len(SIX)
+    assert len({style.color for style in together.values()}) == len(SIX)
     assert len({style.marker for style in together.values()}) == len(SIX)
     for name in SIX:
         assert styles([name])[name] == together[name]
@@ -49,21 +49,21 @@ def test_the_usual_encodings_have_six_colours_that_they_keep_in_any_company() ->
 
 def test_many_names_stay_apart() -> None:
     many = styles(f"encoding {index}" for index in range(32))
-    assert len({(style.colour, style.dash) for style in many.values()}) == 32
+    assert len({(style.color, style.dash) for style in many.values()}) == 32
     assert len(styles(f"encoding {index}" for index in range(100))) == 100
 
 
-def test_a_colour_is_only_given_up_for_one_before_it_in_the_alphabet() -> None:
+def test_a_color_is_only_given_up_for_one_before_it_in_the_alphabet() -> None:
     names = [f"name{index}" for index in range(8)]
     together = styles(names)
-    assert len({style.colour for style in together.values()}) == 8
+    assert len({style.color for style in together.values()}) == 8
     for name in names:
         own = styles([name])[name]
         if together[name] != own:
-            assert any(other < name and styles([other])[other].colour == own.colour for other in names)
+            assert any(other < name and styles([other])[other].color == own.color for other in names)
 
 
-# How colours look to people without one kind of cone: Machado, Oliveira and Fernandes (2009), full severity.
+# How colors look to people without one kind of cone: Machado, Oliveira and Fernandes (2009), full severity.
 BLINDNESS = {
     "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
@@ -72,13 +72,13 @@ BLINDNESS = {
 
 
 @pytest.mark.parametrize("kind", [None, *BLINDNESS])
-def test_colours_are_told_apart_by_everyone(kind: str | None) -> None:
-    seen = [_oklab(colour, kind) for colour in PALETTE]
+def test_colors_are_told_apart_by_everyone(kind: str | None) -> None:
+    seen = [_oklab(color, kind) for color in PALETTE]
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 0.07
 
 
-def _oklab(colour: str, kind: str | None) -> np.ndarray:
-    values = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+def _oklab(color: str, kind: str | None) -> np.ndarray:
+    values = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
     if kind:
         linear = np.clip(np.array(BLINDNESS[kind]) @ linear, 0, 1)
@@ -116,13 +116,13 @@ def test_long_names_are_shortened_in_the_middle() -> None:
     assert len(short("x" * 200)) == 40
 
 
-def test_out_of_distribution_only_seeds_that_learnt_the_task_are_drawn(comparison: Comparison) -> None:
+def test_out_of_distribution_only_seeds_that_learned_the_task_are_drawn(comparison: Comparison) -> None:
     drawn = chart(comparison, "k_back-k-3-length")
     mean = {series.name: series for series in drawn.series if series.look == "mean"}
     behind = {series.name: series for series in drawn.series if series.look == "seed"}
     assert mean["none"].y[0] is not None
     assert mean["none"].y[1:] == (None, None, None)
-    assert mean["none"].label == "none (learnt by 0 of 5)"
+    assert mean["none"].label == "none (learned by 0 of 5)"
     assert mean["learned"].y[2:] == (None, None)
     assert "none: did not fit" in drawn.note
     *_, late, later = comparison.analysis.tasks[0].ranges
@@ -150,7 +150,7 @@ def test_shifted_scores_are_rings_and_one_length_has_its_floor_as_a_level() -> N
         for seed in range(3)
         for split, score in (("id", 1.0), ("shift", shifted + seed / 100))
     ]
-    drawn = chart(replace(sample(), analysis=analyse(observed)), "t-length")
+    drawn = chart(replace(sample(), analysis=analyze(observed)), "t-length")
     rings = {series.name: series.y[0] for series in drawn.series if series.look == "rings"}
     assert rings == pytest.approx({"a, shifted": 0.91, "b, shifted": 0.51})
     assert {line.label: line.y for line in drawn.lines} == {"bar 0.95": 0.95, "floor": 0.2, "chance": 0.1}

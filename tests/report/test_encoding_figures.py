@@ -16,7 +16,7 @@ from ordinate.core.errors import InputError
 from ordinate.report import encoding_numbers as numbers
 from ordinate.report import paper
 from ordinate.report.chart import Chart, Figure, Heat, Panel, Series, data
-from ordinate.report.colours import COLD, NEUTRAL, WARM, Style
+from ordinate.report.colors import COLD, NEUTRAL, WARM, Style
 from ordinate.report.encoding_numbers import Setting
 from ordinate.report.encoding_pictures import encoding_pictures
 from ordinate.report.screen import draw
@@ -192,23 +192,23 @@ def test_what_cannot_be_drawn_is_one_sentence(text: str, words: str) -> None:
         encoding_pictures(text, SMALL)
 
 
-def test_signed_colours_have_zero_in_the_middle() -> None:
+def test_signed_colors_have_zero_in_the_middle() -> None:
     values = np.array([[-3.0, 0.0, 1.0]], dtype=np.float32)
     heat = Heat("n", "t", "position", "channel", (Panel("p", values),), 1, 2, signed=True, square=False, row_block=1,
                 first=5, value="size")  # fmt: skip
     drawn = plotly.graph_objects.Figure(draw(heat)).to_plotly_json()
     scale = drawn["layout"]["coloraxis"]
     assert (scale["cmin"], scale["cmax"]) == (-3, 3)
-    assert [colour for _, colour in scale["colorscale"]] == [COLD, NEUTRAL, WARM]
+    assert [color for _, color in scale["colorscale"]] == [COLD, NEUTRAL, WARM]
     assert "scaleanchor" not in drawn["layout"]["yaxis"]
     assert (drawn["data"][0]["x0"], drawn["data"][0]["dx"], drawn["data"][0]["dy"]) == (5, 2, 1)
     assert comma_separated(data(heat)).splitlines()[:2] == ["panel,channel,position,size", "p,5,5,-3.0"]
     assert draw(replace(heat, signed=False))["layout"]["coloraxis"]["cmin"] == 0
-    colours = {colour for _, colour in _colours(heat)}
-    assert {tuple(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in (COLD, NEUTRAL)} <= colours
+    colors = {color for _, color in _colors(heat)}
+    assert {tuple(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in (COLD, NEUTRAL)} <= colors
 
 
-def _colours(heat: Heat) -> list[tuple[int, tuple[int, ...]]]:
+def _colors(heat: Heat) -> list[tuple[int, tuple[int, ...]]]:
     return Image.open(io.BytesIO(paper.save(heat)["png"])).convert("RGB").getcolors(maxcolors=10**6) or []
 
 

@@ -9,8 +9,8 @@ from ordinate.report.alarms import alarm_text
 from ordinate.report.sentences import sentences, verdicts
 from ordinate.report.terminal import show
 from ordinate.report.words import cell_words, reach_words, steps_words
-from ordinate.statistics.analyse import analyse
 from ordinate.statistics.analysis import Alarm, Analysis
+from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observation import Observation
 from ordinate.statistics.reach import Reach, Steps
 
@@ -45,7 +45,7 @@ def changed(items: list[Observation], encoding: str, length: int, seeds: set[int
 
 
 def said(items: list[Observation]) -> tuple[str, ...]:
-    analysis = analyse(items)
+    analysis = analyze(items)
     return sentences(analysis, analysis.tasks[0])
 
 
@@ -57,10 +57,12 @@ def test_the_headline_tells_the_whole_story() -> None:
     )
     assert second == (
         "The tests set rope above t5 and sinusoidal by score at longer 64 (2x), where its mean is 0.998, and above "
-        "alibi and no encoding by the number of seeds that learnt the task; learned cannot go to longer 64 (2x)."
+        "alibi and no encoding by the number of seeds that learned the task; learned cannot go to longer 64 (2x)."
     )
     assert rest[-1] == "6 seeds that all agree leave a failure rate of up to 39 % unseen."
-    assert rest[0].startswith("Learnt in more seeds: rope, t5, learned and sinusoidal over alibi and no encoding (6 of")
+    assert rest[0].startswith(
+        "Learned in more seeds: rope, t5, learned and sinusoidal over alibi and no encoding (6 of"
+    )
     assert len(rest) <= 4  # however many lengths are tested
 
 
@@ -68,7 +70,7 @@ def test_seeds_that_differ_are_told() -> None:
     items = changed(observed({"a": STORY["t5"], "b": STORY["sinusoidal"]}), "a", 64, {1, 2}, 0.5)
     items = changed(items, "a", 96, {3}, 1.0)
     items = changed(items, "b", 32, {5, 6}, 0.8)
-    assert said(items)[0].endswith("holds to 2x (1.5x to 3x); b to 1x (learnt by 4 of 6 seeds).")
+    assert said(items)[0].endswith("holds to 2x (1.5x to 3x); b to 1x (learned by 4 of 6 seeds).")
 
 
 def test_two_that_are_not_told_apart_are_both_to_be_used() -> None:
@@ -110,9 +112,9 @@ def test_nobody_is_called_none() -> None:
     assert only[1].endswith("the best mean there, 1.000, is that of `none` (no encoding).")
 
 
-def test_nobody_learnt_it() -> None:
+def test_nobody_learned_it() -> None:
     first = said(observed({"a": (0.6, 0.5), "b": (0.4, 0.3)}))[0]
-    assert first.startswith("Not one encoding learnt recall with this budget (a comes closest, 0.59")
+    assert first.startswith("Not one encoding learned recall with this budget (a comes closest, 0.59")
     assert "nothing can be said about longer sequences" in first
     lost = [replace(o, score=None, diverged=True) for o in observed({"a": (1, 1), "b": (1, 1)})]
     assert "(every run diverged, bar 0.95)" in said(lost)[0]
@@ -159,7 +161,7 @@ def test_steps_in_words(steps: tuple[int | None, ...], text: str) -> None:
 
 def test_cells_in_words() -> None:
     items = changed(observed({"a": STORY["rope"], "b": STORY["alibi"]}), "a", 64, {1, 2}, 0.05)
-    analysis = analyse(items, planned={"recall": ["a", "b", "c"]})
+    analysis = analyze(items, planned={"recall": ["a", "b", "c"]})
     shown = analysis.tasks[0].shown
     assert [cell_words(shown.cell(name)) for name in "abc"] == [
         "mixed: 4 solve, 2 fit",
@@ -170,7 +172,7 @@ def test_cells_in_words() -> None:
 
 def test_who_did_not_fit_is_seen_to_be_below_the_bar() -> None:
     items = [replace(o, score=0.9499) if o.encoding == "b" else o for o in observed({"a": (1, 1), "b": (1, 1)})]
-    assert cell_words(analyse(items).tasks[0].shown.cell("b")) == "did not fit (0.9499)"
+    assert cell_words(analyze(items).tasks[0].shown.cell("b")) == "did not fit (0.9499)"
 
 
 def test_missing_scores_are_told_and_no_claim_is_made_of_them() -> None:
@@ -178,7 +180,7 @@ def test_missing_scores_are_told_and_no_claim_is_made_of_them() -> None:
     lines = said(items)
     assert lines[0] == "y holds to 2x."
     assert lines[2] == (
-        "No score in distribution at length 32: x (6 seeds). Whether these seeds learnt the task is unknown, so they "
+        "No score in distribution at length 32: x (6 seeds). Whether these seeds learned the task is unknown, so they "
         "are not compared: add rows with split id and length 32."
     )
     assert not any("did not learn" in line or "Use" in line or "unseen" in line for line in lines)
@@ -197,7 +199,7 @@ def test_a_recommendation_names_its_failures_or_is_not_made() -> None:
     some = said(changed(observed(group, 8), "x", 32, {1}, 0.5))[1]
     assert some.endswith(" but x fails in more seeds (x in 1 of 8) than y (0 of 8).")
     both = said(changed(once, "y", 32, {3, 4}, 0.5))
-    assert both[0].startswith("Use x: it holds to 2x (learnt by 6 of 8 seeds)") and "unseen" not in " ".join(both)
+    assert both[0].startswith("Use x: it holds to 2x (learned by 6 of 8 seeds)") and "unseen" not in " ".join(both)
     assert both[-1].startswith("Failed: x in 2 of 8 seeds")
 
 
@@ -217,13 +219,13 @@ def test_reach_never_argues_against_the_recommendation() -> None:
 
 
 def test_what_is_not_finished_is_said_so_far() -> None:
-    analysis = analyse(observed(STORY), alarms={"recall": [Alarm("unfinished", {"done": 36, "runs": 78})]})
+    analysis = analyze(observed(STORY), alarms={"recall": [Alarm("unfinished", {"done": 36, "runs": 78})]})
     assert sentences(analysis, analysis.tasks[0])[0].startswith("So far (36 of 78 runs): Use rope: it holds to 4x")
 
 
 def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
     second = said(observed({"a": (1, 0.06, 0.06, 0.06), "b": (0.5, 0.4, 0.3, 0.2)}))[1]
-    assert second.startswith("The tests set a above b by the number of seeds that learnt the task; at longer 64 (2x)")
+    assert second.startswith("The tests set a above b by the number of seeds that learned the task; at longer 64 (2x)")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +238,7 @@ def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
             "in distribution 8: every encoding is at",
         ),
         (Alarm("floor", {"split": "ood", "length": 8, "floor": 0.1}), "nothing can be compared there"),
-        (Alarm("gate", {"learnt": {"none": [0, 6]}}), "no encoding in 0 of 6"),
+        (Alarm("gate", {"learned": {"none": [0, 6]}}), "no encoding in 0 of 6"),
         (Alarm("unequal", {"seeds": 6, "fewer": {"b": 5}}), "not all encodings have the same 6 seeds: b has 5"),
         (Alarm("seeds", {"seeds": 1, "needed": 6, "pairs": 15}), "there is 1 seed, and a claim among 15 pairs"),
         (Alarm("seeds", {"seeds": 3, "needed": 4, "pairs": 1}), "there are 3 seeds, and a claim among 1 pair of"),
@@ -259,10 +261,10 @@ def printed(analysis: Analysis) -> str:
 
 def test_the_table_of_a_terminal_has_a_row_per_encoding() -> None:
     steps = {"recall": {name: Steps((100, 200, None), 2000) for name in STORY}}
-    text = printed(analyse(observed(STORY), steps=steps))
+    text = printed(analyze(observed(STORY), steps=steps))
     head, *rows = text.strip().splitlines()[1:8]
     assert "recall, 6 seeds  (trained to 32, floor 0.06 at longer 64 (2x))" in text
-    for name in ("learnt", "steps to learn", "in distribution", "longer 64 (2x)", "reach", "there"):
+    for name in ("learned", "steps to learn", "in distribution", "longer 64 (2x)", "reach", "there"):
         assert name in head
     assert [row.split()[0] for row in rows] == ["rope", "t5", "sinusoidal", "learned", "alibi", "none"]
     row = "rope 6/6 200 (100 to >2000) 0.998 0.998 [0.997, 0.999] 4x solves"
@@ -272,5 +274,5 @@ def test_the_table_of_a_terminal_has_a_row_per_encoding() -> None:
 
 def test_all_verdicts_name_their_task() -> None:
     items = observed(STORY)
-    both = analyse([*items, *(replace(o, task="copy") for o in items)])
+    both = analyze([*items, *(replace(o, task="copy") for o in items)])
     assert {line.partition(": ")[0] for line in verdicts(both)} == {"recall", "copy"}

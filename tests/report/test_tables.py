@@ -25,8 +25,8 @@ from ordinate.report.table import (
     plain,
 )
 from ordinate.report.tables import matrix, pairs, ranks, results, settings, summary, sweep, tables, winner
-from ordinate.statistics.analyse import analyse
 from ordinate.statistics.analysis import Analysis
+from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observation import Observation
 
 from .sample import SIX, sample
@@ -122,7 +122,7 @@ def test_json_has_the_data_and_the_sentences() -> None:
 
 
 def observed(scores: dict[str, list[float]]) -> Analysis:
-    return analyse(
+    return analyze(
         [
             Observation("t", name, seed, split, length, score, 0.1, 0.1, 1000)
             for name, values in scores.items()
@@ -159,7 +159,7 @@ def test_a_summary_tells_words_means_and_intervals() -> None:
     table = summary(comparison, task)
     rows = {row[0]: row for row in table.rows}
     assert tuple(rows) == task.encodings
-    assert [column.title for column in table.columns[1:4]] == ["learnt", "steps to learn", "reach"]
+    assert [column.title for column in table.columns[1:4]] == ["learned", "steps to learn", "reach"]
     assert [column.title for column in table.columns[4:]] == [r.name for r in task.ranges]
     assert rows["none"][1:4] == ("0 of 5", "120 (60 to 180)", "-")
     assert str(rows["none"][4]).startswith("did not fit 0.3") and str(rows["none"][5]).startswith("did not fit (0.3")
@@ -174,7 +174,7 @@ def test_results_report_nothing_of_seeds_that_did_not_learn_it() -> None:
     names = [column.name for column in table.columns]
     for row in (dict(zip(names, row, strict=True)) for row in table.rows):
         if row["encoding"] == "none" and row["split"] == "ood":
-            assert (row["mean"], row["minimum"], row["n"], row["learnt"], row["of"]) == (None, None, 0, 0, 5)
+            assert (row["mean"], row["minimum"], row["n"], row["learned"], row["of"]) == (None, None, 0, 0, 5)
 
 
 def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:

@@ -1,6 +1,6 @@
 """How often equal encodings are told apart, and different ones are: `python tests/statistics/simulate.py 2000`.
 
-Every study has six encodings and six seeds that all learnt the task, and is judged as a comparison is.
+Every study has six encodings and six seeds that all learned the task, and is judged as a comparison is.
 """
 
 import json
@@ -54,10 +54,10 @@ def _samples(scores: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(study[a], study[b]) for study in scores for a, b in PAIRS]
 
 
-def learning_claims(learnt: np.ndarray, of: int) -> np.ndarray:
-    """Which pairs are claimed by how many seeds learnt the task, from numbers by study and encoding."""
-    p = [fisher(int(study[a]), of, int(study[b]), of) for study in learnt for a, b in PAIRS]
-    least = [least_p(int(study[a] + study[b]), of, of) for study in learnt for a, b in PAIRS]
+def learning_claims(learned: np.ndarray, of: int) -> np.ndarray:
+    """Which pairs are claimed by how many seeds learned the task, from numbers by study and encoding."""
+    p = [fisher(int(study[a]), of, int(study[b]), of) for study in learned for a, b in PAIRS]
+    least = [least_p(int(study[a] + study[b]), of, of) for study in learned for a, b in PAIRS]
     rows = zip(np.reshape(p, (-1, len(PAIRS))), np.reshape(least, (-1, len(PAIRS))), strict=True)
     return np.array([holm(list(row), list(smallest), ALPHA) for row, smallest in rows]) < ALPHA
 
@@ -83,17 +83,17 @@ def power(studies: int, **options: bool) -> tuple[float, float]:
 
 def false_learning_claims(studies: int, rate: float, of: int = SEEDS) -> float:
     """The share of studies that claim anything where all encodings learn the task with the same probability."""
-    learnt = np.random.default_rng([studies, round(100 * rate), of]).binomial(of, rate, size=(studies, ENCODINGS))
-    return float(learning_claims(learnt, of).any(axis=1).mean())
+    learned = np.random.default_rng([studies, round(100 * rate), of]).binomial(of, rate, size=(studies, ENCODINGS))
+    return float(learning_claims(learned, of).any(axis=1).mean())
 
 
 def false_claims_of_both(studies: int, rate: float, seeds: int) -> float:
-    """The same where learning and the scores of those that learnt it are tested in one family, as a comparison does."""
+    """The same where learning and the scores of those that learned are tested in one family, as a comparison does."""
     source = np.random.default_rng([studies, round(100 * rate), seeds, 2])
-    learnt = source.random((studies, ENCODINGS, seeds)) < rate
-    scores = source.normal(size=learnt.shape)
+    learned = source.random((studies, ENCODINGS, seeds)) < rate
+    scores = source.normal(size=learned.shape)
     families: list[list[Sample]] = []
-    for own, values in zip(learnt, scores, strict=True):
+    for own, values in zip(learned, scores, strict=True):
         family = []
         for a, b in PAIRS:
             flags = tuple(tuple(map(float, own[e])) for e in (a, b))
@@ -130,7 +130,7 @@ def rates(studies: int) -> dict[str, float]:
     found["permutation test alone"] = false_claims(studies, "normal", 0.0, UNEVEN, welch=False)
     for seeds in (6, 20):
         for rate in (0.1, 0.3, 0.5, 0.8):
-            found[f"learnt by {rate}, {seeds} seeds"] = false_learning_claims(studies, rate, seeds)
+            found[f"learned by {rate}, {seeds} seeds"] = false_learning_claims(studies, rate, seeds)
     for seeds in (6, 8):
         for rate in (0.3, 0.6, 0.9):
             found[f"both at {rate}, {seeds} seeds"] = false_claims_of_both(studies // 2, rate, seeds)

@@ -44,7 +44,7 @@ def test_what_no_test_of_six_seeds_can_see(rates: Rates) -> None:
 
 
 def test_equal_chances_of_learning_are_seldom_told_apart(rates: Rates) -> None:
-    learning = [rate for name, rate in rates.items() if name.startswith("learnt by")]
+    learning = [rate for name, rate in rates.items() if name.startswith("learned by")]
     assert len(learning) == 8 and max(learning) <= 0.05
 
 

@@ -121,7 +121,7 @@ def test_tests_that_cannot_reach_their_threshold_do_not_count(both: list[tuple[f
 def test_pairs_without_a_test_worth_counting_leave_room_for_the_others() -> None:
     """23 pairs and six seeds: one claim is possible, whether by scores or by learning, however the others stand."""
     six = least_p(6, 6)
-    idle = [fisher_module.least_p(12, 6, 6)] * 23  # all learnt it: nothing for Fisher's test
+    idle = [fisher_module.least_p(12, 6, 6)] * 23  # all learned it: nothing for Fisher's test
     assert holm([six, *[1.0] * 22, *idle], [*[six] * 23, *idle])[0] == 23 * six < 0.05
     assert holm([six, *[1.0] * 23], [six] * 24)[0] > 0.05
 

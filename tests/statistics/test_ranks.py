@@ -125,7 +125,7 @@ def test_groups_are_the_bars_of_the_diagram(scores: np.ndarray) -> None:
 
 
 def test_groups_by_hand() -> None:
-    """Over 60 blocks, four ranks are told apart from 0.61 on: of 1, 1.5, 2 (neighbours join) and 4 (alone)."""
+    """Over 60 blocks, four ranks are told apart from 0.61 on: of 1, 1.5, 2 (neighbors join) and 4 (alone)."""
     order = {1: "abcd", 2: "bacd"}
     blocks = [order[1]] * 30 + [order[2]] * 30
     scores = np.array([[-block.index(name) for name in "abcd"] for block in blocks], dtype=float)

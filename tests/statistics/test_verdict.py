@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ordinate.statistics.band import band
-from ordinate.statistics.verdict import Score, Word, normalised, word, words_of
+from ordinate.statistics.verdict import Score, Word, normalized, word, words_of
 
 BAR = 0.95
 shares = st.floats(0, 1)
@@ -74,9 +74,9 @@ def test_by_hand() -> None:
 
 @settings(deadline=None)
 @given(chance=floors, value=shares)
-def test_normalised_is_zero_at_chance_and_one_when_all_is_right(chance: float, value: float) -> None:
-    assert normalised(chance, chance) == 0 and normalised(1.0, chance) == 1
-    assert (normalised(value, chance) > 0) == (value - chance > 0)
+def test_normalized_is_zero_at_chance_and_one_when_all_is_right(chance: float, value: float) -> None:
+    assert normalized(chance, chance) == 0 and normalized(1.0, chance) == 1
+    assert (normalized(value, chance) > 0) == (value - chance > 0)
 
 
 def test_without_a_score_in_distribution_nothing_is_known() -> None:
@@ -98,13 +98,13 @@ def rows(**scores: float | None) -> list[dict[str, object]]:
 
 def test_the_words_of_a_run() -> None:
     """The longest range in distribution decides about all others; those in it, and validation, speak for themselves."""
-    learnt = rows(valid32=0.5, id8=0.9, id32=1.0, ood64=0.96, ood96=0.5, ood128=0.1, ood256=None, shift32=0.97)
-    assert words_of(learnt, BAR) == [
+    learned = rows(valid32=0.5, id8=0.9, id32=1.0, ood64=0.96, ood96=0.5, ood128=0.1, ood256=None, shift32=0.97)
+    assert words_of(learned, BAR) == [
         "did not fit", "did not fit", "solves", "solves", "partial", "fits", "out of range", "solves",
     ]  # fmt: skip
     assert words_of(rows(id8=1.0, id32=0.9, ood64=1.0), BAR) == ["solves", "did not fit", "did not fit"]
-    assert words_of(learnt, BAR, True) == [Word.DIVERGED] * 8
-    assert words_of(learnt, None) == [None] * 8
+    assert words_of(learned, BAR, True) == [Word.DIVERGED] * 8
+    assert words_of(learned, None) == [None] * 8
     assert words_of(rows(ood64=0.96, ood96=0.5), BAR) == [Word.UNKNOWN] * 2  # nothing to judge by
     assert f"{Word.AT_CHANCE}" == "at chance"
 

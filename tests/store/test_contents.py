@@ -21,7 +21,7 @@ ROW = dict(
     bag_of_tokens=0.5, floor=0.5, seen=0, groups={"accuracy_beyond": 1.0},
 )  # fmt: skip
 RESULT = dict(
-    schema=1, run="run", status="finished", steps=4, learnt_at=2, parameters=3, encoding_parameters=0, task="k_back",
+    schema=1, run="run", status="finished", steps=4, learned_at=2, parameters=3, encoding_parameters=0, task="k_back",
     metric="accuracy", direction="higher", bar=0.95, norms=dict(embedding_norm=1.0, encoding_norm=0.0), memory=None,
     evaluation=[ROW | {"split": split, "length": at} for split, at in (("valid", 5), ("id", 5), ("ood", 7))],
     records=[dict(step=2, split="valid", metric="accuracy", value=0.9)], timing=dict(seconds=1.0),

@@ -47,7 +47,7 @@ def result(
     norms: tuple[float, float] = (1.0, 1.0),
     seen: float = 0.0,
     problems: str = "the same",
-    learnt_at: int | None = 10,
+    learned_at: int | None = 10,
 ) -> dict[str, Any]:
     """What a run leaves behind, as far as a study reads it: one validation set, one in distribution, one beyond."""
     told = status == "finished"
@@ -61,7 +61,7 @@ def result(
     return {
         "status": status, "metric": metric, "direction": "lower" if metric == "loss" else "higher",
         "bar": None if metric == "loss" else 0.95, "evaluation": rows, "steps": 20,
-        "learnt_at": learnt_at if told and metric != "loss" else None,
+        "learned_at": learned_at if told and metric != "loss" else None,
         "norms": {"embedding_norm": norms[0], "encoding_norm": norms[1]},
     }  # fmt: skip
 

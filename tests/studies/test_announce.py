@@ -57,7 +57,7 @@ def test_the_time_is_at_most_that_of_whole_budgets(
     lines, each = said(study, capsys, monkeypatch)
     assert lines == [
         f"{made.TASK}: rope, alibi",
-        f"at least 18 runs, 0 done; up to about {duration(whole.seconds)} with 2 workers, less where a task is learnt "
+        f"at least 18 runs, 0 done; up to about {duration(whole.seconds)} with 2 workers, less where a task is learned "
         "early; 36 MB in nowhere",
     ]
     assert each == pytest.approx(whole.seconds * 2 / 18)

@@ -27,8 +27,8 @@ def found(
     return analysis(state, 3)
 
 
-def alarms(analysed: Analysis, kind: str) -> list[str]:
-    return [alarm_text(alarm) for task in analysed.tasks for alarm in task.alarms if alarm.kind == kind]
+def alarms(analyzed: Analysis, kind: str) -> list[str]:
+    return [alarm_text(alarm) for task in analyzed.tasks for alarm in task.alarms if alarm.kind == kind]
 
 
 def rope(config: RunConfig) -> bool:
@@ -158,7 +158,7 @@ def test_alarms_are_about_the_reported_rate(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_steps_to_learn_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
     def make(config: RunConfig) -> dict[str, Any]:
-        return made.result(learnt_at=None if config.seed == 2 else config.seed + 10 * rope(config))
+        return made.result(learned_at=None if config.seed == 2 else config.seed + 10 * rope(config))
 
     (task,) = found(monkeypatch, make, fixed=True).tasks
     whole = made.SETTINGS["steps"]

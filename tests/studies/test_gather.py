@@ -236,7 +236,7 @@ def test_results_on_other_problems_are_left_out(whole: Whole, copied: Store) -> 
     "key",
     [
         "status", "steps", "metric", "direction", "bar", "evaluation", "records", "norms", "timing", "memory",
-        "learnt_at", "parameters", "encoding_parameters",
+        "learned_at", "parameters", "encoding_parameters",
     ],
 )  # fmt: skip
 def test_a_result_that_lacks_something_is_named_and_left_out(key: str, whole: Whole, copied: Store) -> None:
@@ -250,7 +250,7 @@ def test_a_result_that_lacks_something_is_named_and_left_out(key: str, whole: Wh
 @pytest.mark.parametrize(
     ("path", "wrong"),
     [
-        (["bar"], None), (["learnt_at"], "0.5"), (["parameters"], {}), (["steps"], True),
+        (["bar"], None), (["learned_at"], "0.5"), (["parameters"], {}), (["steps"], True),
         (["norms", "encoding_norm"], None), (["norms", "embedding_norm"], "0.5"),
         (["evaluation", 0, "score"], "0.5"), (["evaluation", 1, "floor"], None),
         (["evaluation", 0, "sequences"], "0.5"), (["evaluation", 0, "seen"], "0.5"), (["records", 0, "value"], "x"),
@@ -311,7 +311,7 @@ def test_a_study_with_all_kinds_of_trouble_still_has_its_report(whole: Whole, co
 
 
 def test_an_encoding_without_any_run_left_is_still_in_the_report(whole: Whole, copied: Store) -> None:
-    """All its seeds are damaged: it has no score, but a place and a colour in every table and picture."""
+    """All its seeds are damaged: it has no score, but a place and a color in every table and picture."""
     lost = [copied.run(row["run"]) for row in rows(whole.comparison, encoding=LEARNED, pilot=False)]
     for run in lost:
         (run.folder / "result.json").write_text("{")

@@ -210,15 +210,15 @@ def test_losses_are_settled_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert until_it_stops(monkeypatch, lambda config: make(config, 3.0)) == MOST
 
 
-def learnt(who: Callable[[str, int], bool]) -> made.Make:
+def learned(who: Callable[[str, int], bool]) -> made.Make:
     return lambda c: made.result(inside=1.0 if who(str(c.model.encoding), c.seed) else 0.5, outside=0.8)
 
 
 def test_learning_settles_what_has_no_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert until_it_stops(monkeypatch, learnt(lambda encoding, seed: encoding == "rope")) == SIZES[0]
+    assert until_it_stops(monkeypatch, learned(lambda encoding, seed: encoding == "rope")) == SIZES[0]
     # As often as each other: that is no evidence of being alike.
     turns = ("rope", "alibi", "none")
-    assert until_it_stops(monkeypatch, learnt(lambda encoding, seed: turns.index(encoding) == seed % 3)) == MOST
+    assert until_it_stops(monkeypatch, learned(lambda encoding, seed: turns.index(encoding) == seed % 3)) == MOST
 
 
 @pytest.mark.slow

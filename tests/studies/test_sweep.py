@@ -43,7 +43,7 @@ def test_the_ladder_goes_up_and_down() -> None:
 def test_a_rung_is_the_next_round_number(rate: float) -> None:
     above, below = rung(rate, up=True), rung(rate, up=False)
     assert below < rate < above
-    assert above / below <= 10 * 1.01  # a rate on a rung has both of its neighbours, others one of them each
+    assert above / below <= 10 * 1.01  # a rate on a rung has both of its neighbors, others one of them each
     assert all(f"{step:.0e}"[0] in "13" for step in (above, below))
 
 

@@ -26,7 +26,7 @@ def test_the_answer_stands_at_the_offset(down: int, right: int, more: int, seed:
     assert torch.equal(batch.positions.view(side, side, 2)[1, 0], torch.tensor([1, 0]))
 
 
-def test_every_cell_that_has_such_a_neighbour_is_marked_at_times() -> None:
+def test_every_cell_that_has_such_a_neighbor_is_marked_at_times() -> None:
     batch = tasks.create("image_pattern").sample(2000, 4, generator(0))
     marked = (batch.tokens == 16).int().argmax(dim=1)
     assert set(marked.tolist()) == {4 * row + column for row in range(3) for column in range(2)}

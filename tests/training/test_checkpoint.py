@@ -29,7 +29,7 @@ def put(key: str, value: Any) -> Callable[[dict[str, Any]], object]:
 
 
 def moment(name: str, value: Any) -> Callable[[dict[str, Any]], object]:
-    return lambda content: content["optimiser"]["state"][0].__setitem__(name, value)
+    return lambda content: content["optimizer"]["state"][0].__setitem__(name, value)
 
 
 @pytest.fixture(scope="module")
@@ -57,18 +57,18 @@ def run(config: RunConfig, tmp_path: Path) -> Run:
         (put("seconds", None), "seconds is None"),
         (put("first_loss", "x"), "first_loss is 'x'"),
         (put("status", "half"), "status is 'half'"),
-        (put("learnt", 3), "learnt is 3 and above is None"),
+        (put("learned", 3), "learned is 3 and above is None"),
         (put("above", 10**6), "above is 1000000 at step 3"),
         (put("more", 1), r"damaged \('more' is nothing that a run saves\)"),
         (lambda content: content.pop("status"), "status is None"),
         (lambda content: content.pop("model"), "'model'"),
         (put("model", {}), "its weights are not those of the model"),
         (put("model", [1]), "its weights are not those of the model"),
-        (put("optimiser", None), "not subscriptable"),
-        (put("optimiser", torch.ones(2, 2)), "too many indices"),
-        (put("optimiser", {"state": {}}), "its moments are not those of the optimiser"),
-        (put("optimiser", {"state": {999: {}}}), "its moments are not those of the optimiser"),
-        (put("optimiser", {"state": {0: {"step": torch.tensor(3.0)}}}), "moments of weight 0 are incomplete"),
+        (put("optimizer", None), "not subscriptable"),
+        (put("optimizer", torch.ones(2, 2)), "too many indices"),
+        (put("optimizer", {"state": {}}), "its moments are not those of the optimizer"),
+        (put("optimizer", {"state": {999: {}}}), "its moments are not those of the optimizer"),
+        (put("optimizer", {"state": {0: {"step": torch.tensor(3.0)}}}), "moments of weight 0 are incomplete"),
         (moment("step", torch.tensor(10.0**9)), r"the step of weight 0 is 1e\+09, of 3"),
         (moment("step", torch.tensor(float("nan"))), "the step of weight 0 is nan, of 3"),
         (moment("step", 3.0), "the step of weight 0 is no plain tensor"),
@@ -85,10 +85,10 @@ def test_what_no_run_saves_is_refused(change: Any, words: str, config: RunConfig
         train(config, Store(run.folder.parent))
 
 
-def test_settings_of_the_optimiser_are_those_of_the_configuration(config: RunConfig, run: Run, tmp_path: Path) -> None:
+def test_settings_of_the_optimizer_are_those_of_the_configuration(config: RunConfig, run: Run, tmp_path: Path) -> None:
     """Whatever the file says."""
     groups = [{"params": [0], "lr": 1e9, "maximize": True, "betas": "x"}]
-    wrong(run.folder / checkpoint.NAME, lambda content: content["optimiser"].update(param_groups=groups))
+    wrong(run.folder / checkpoint.NAME, lambda content: content["optimizer"].update(param_groups=groups))
     found = outcome(train(config, Store(run.folder.parent)))
     assert found == outcome(train(config, Store(tmp_path / "whole")))
 

@@ -39,10 +39,10 @@ BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
         ),
         (dict(batch=1, dataset=100), "a batch of 1 cannot mix the training lengths 8 to 32"),
         (
-            dict(task="markers", budget="learnt"),
-            "markers is scored by its loss, which is never learnt: leave out budget=learnt",
+            dict(task="markers", budget="learned"),
+            "markers is scored by its loss, which is never learned: leave out budget=learned",
         ),
-        (dict(task="markers", schedule="wsd", budget="until"), "budget must be one of learnt, fixed, got 'until'"),
+        (dict(task="markers", schedule="wsd", budget="until"), "budget must be one of learned, fixed, got 'until'"),
         *(
             (
                 dict(schedule=schedule),
@@ -50,7 +50,7 @@ BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
             )
             for schedule in ("cosine", "linear", "constant")
         ),
-        (dict(budget="fixd"), "budget must be one of learnt, fixed, got 'fixd': did you mean fixed?"),
+        (dict(budget="fixd"), "budget must be one of learned, fixed, got 'fixd': did you mean fixed?"),
         (dict(stop_when_solved=True), "unknown key stop_when_solved: "),
         (dict(rules=1), "unknown key rules: "),
         (dict(encoding="learned(std=0.02)"), "learned has no parameter std: known: .*size"),
@@ -136,7 +136,7 @@ def test_a_task_and_an_encoding_are_needed() -> None:
         (dict(encoding="alibi+rope(base=9)"), dict(encoding="alibi + rope(base=9.0)")),
         (dict(encoding=("rope", "none")), dict(encoding=["rope()", "none"])),
         (dict(lr=1, dim=32), dict(model=dict(dim=32), lr=1.0)),
-        (dict(dim=64, dropout=0, budget="learnt", schedule="wsd", warmup=50.0, decay=0.2), {}),
+        (dict(dim=64, dropout=0, budget="learned", schedule="wsd", warmup=50.0, decay=0.2), {}),
         (dict(budget="fixed", schedule="cosine"), dict(budget="fixed")),
         (dict(init_std=None, embedding_std=None), {}),
         (dict(train_lengths=32), dict(train_lengths=[32, 32])),
@@ -157,7 +157,7 @@ def test_one_content_has_one_id(one: dict[str, Any], two: dict[str, Any]) -> Non
 
 CHANGES: dict[str, Any] = dict(
     task="k_back(k=4)", model=dict(dim=32), steps=2001, train_lengths=[8, 31], test_lengths=[31, 32], ood_lengths=[65],
-    dataset=100, seed=1, batch=65, optimiser="adam", lr=2e-3, betas=[0.9, 0.99], weight_decay=0.0, budget="fixed",
+    dataset=100, seed=1, batch=65, optimizer="adam", lr=2e-3, betas=[0.9, 0.99], weight_decay=0.0, budget="fixed",
     warmup=0, decay=0.3, clip=0.0, coverage="offset", evaluation_sequences=999, threads=2, device="cpu:0",
 )  # fmt: skip
 
@@ -207,9 +207,9 @@ def test_the_warm_up_is_fifty_steps_and_at_most_a_tenth(settings: dict[str, Any]
     assert resolve(BASE | settings | dict(budget="fixed")).warmup == warmup
 
 
-def test_tasks_are_trained_until_learnt_and_losses_for_a_fixed_budget() -> None:
+def test_tasks_are_trained_until_learned_and_losses_for_a_fixed_budget() -> None:
     until, exactly = resolve(BASE), resolve(BASE | dict(budget="fixed"))
-    assert (until.budget, until.schedule, until.steps) == ("learnt", "wsd", tasks.create("k_back").most_steps)
+    assert (until.budget, until.schedule, until.steps) == ("learned", "wsd", tasks.create("k_back").most_steps)
     assert (exactly.budget, exactly.schedule, exactly.steps) == ("fixed", "cosine", until.steps)
     loss = resolve(dict(task="markers", encoding="rope"))
     assert (loss.budget, loss.schedule, loss.ood_lengths) == ("fixed", "cosine", ())
@@ -223,7 +223,7 @@ def test_every_task_resolves_at_its_defaults(name: str) -> None:
     assert config.model.dropout == (0.0 if config.dataset is None else 0.1)
     assert config.train_lengths == task.train_lengths and config.test_lengths == task.train_lengths[1:]
     assert config.ood_lengths == task.beyond(task.train_lengths[1])
-    assert config.budget == ("fixed" if task.metric == "loss" else "learnt")
+    assert config.budget == ("fixed" if task.metric == "loss" else "learned")
 
 
 def test_dropout_guards_what_is_seen_again() -> None:

@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from torch.nn import functional as F
 
 from ordinate import Transformer, tasks
-from ordinate.core.positions import draw
+from ordinate.core.coverage import draw
 from ordinate.core.task import UNSCORED, Batch
 from ordinate.store import Store
 from ordinate.training import RunConfig, train
@@ -148,7 +148,7 @@ def test_no_sequence_is_drawn_twice_and_seeds_differ() -> None:
     assert len(set(shown)) == len(shown) == 2 * 4 * (2 * BLOCK + 10)
 
 
-def test_neighbours_in_a_block_do_not_decide_about_each_other() -> None:
+def test_neighbors_in_a_block_do_not_decide_about_each_other() -> None:
     """Counts of one step are as often high where those of the next are as where they are not."""
     data = data_of(small(seed=5))
     short = torch.tensor([sum(len(p.tokens) for p in data.parts(s) if p.tokens.shape[1] == 4) for s in range(320)])
@@ -225,7 +225,7 @@ def test_an_epoch_shows_every_sequence_once(size: int) -> None:
 def test_parts_of_one_length_need_no_packing() -> None:
     (part,) = parts = data_of(small(train_lengths=8, coverage="offset")).parts(3)
     packed = pack(parts)
-    assert packed.documents is None and packed.tokens is part.tokens and packed.positions is part.positions
+    assert packed.document_ids is None and packed.tokens is part.tokens and packed.positions is part.positions
 
 
 @pytest.mark.parametrize(
@@ -239,14 +239,14 @@ def test_a_packed_row_holds_all_parts_one_after_the_other(change: dict[str, Any]
     parts = data_of(small(**change)).parts(0)
     assert len(parts) > 1
     packed, at = pack(parts), 0
-    assert packed.tokens.shape == (1, sum(part.tokens.numel() for part in parts)) and packed.documents is not None
+    assert packed.tokens.shape == (1, sum(part.tokens.numel() for part in parts)) and packed.document_ids is not None
     classified = parts[0].targets.dim() == 1
     number = 0
     for part in parts:
         for row in range(len(part.tokens)):
             here = slice(at, at + part.tokens.shape[1])
             assert torch.equal(packed.tokens[0, here], part.tokens[row])
-            assert (packed.documents[0, here] == number).all()
+            assert (packed.document_ids[0, here] == number).all()
             if part.positions is None:
                 assert packed.positions is None
             else:
@@ -254,7 +254,7 @@ def test_a_packed_row_holds_all_parts_one_after_the_other(change: dict[str, Any]
             if not classified:
                 assert torch.equal(packed.targets[0, here], part.targets[row])
             at, number = here.stop, number + 1
-    assert at == packed.tokens.shape[1] and packed.documents[0, -1] == number - 1 == 7
+    assert at == packed.tokens.shape[1] and packed.document_ids[0, -1] == number - 1 == 7
     if classified:
         assert torch.equal(packed.targets, torch.cat([part.targets for part in parts]))
 

@@ -16,7 +16,7 @@ BUDGET = dict(dim=32, batch=32, lr=0.01, dropout=0.0, evaluation_sequences=500)
 def learn(folder: Path, **settings: Any) -> dict[str, Any]:
     result = train(small(**BUDGET | settings), Store(folder)).result
     return {
-        row["split"]: row | {"word": word, "learnt_at": result["learnt_at"], "steps": result["steps"]}
+        row["split"]: row | {"word": word, "learned_at": result["learned_at"], "steps": result["steps"]}
         for row, word in zip(result["evaluation"], words(result), strict=True)
     }
 

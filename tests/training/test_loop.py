@@ -94,8 +94,8 @@ def test_gaps_and_floors(finished: Run) -> None:
 def test_a_result_is_data_and_words_are_found_for_it(finished: Run) -> None:
     result = finished.result
     assert not result.keys() & {"learning_speed", "checkpoints", "fitted"}
-    assert not any(row.keys() & {"verdict", "normalised"} for row in result["evaluation"])
-    assert result["steps"] == 25 and result["learnt_at"] is None
+    assert not any(row.keys() & {"verdict", "normalized"} for row in result["evaluation"])
+    assert result["steps"] == 25 and result["learned_at"] is None
     assert len(words(result)) == len(result["evaluation"]) == 3
     scores = [("valid", 0.99), ("id", 0.97), ("ood", 0.98), ("ood", 0.6), ("ood", 0.26), ("ood", None), ("shift", 0.5)]
     rows = [dict(split=split, length=8, score=score, floor=0.25, sequences=1000) for split, score in scores]
@@ -132,16 +132,16 @@ def test_done_means_done(finished: Run, monkeypatch: pytest.MonkeyPatch) -> None
 def test_divergence_is_a_result(clip: float, tmp_path: Path) -> None:
     run = train(small(lr=1e6, clip=clip, warmup=0), Store(tmp_path))
     result = run.result
-    assert result["status"] == "diverged" and result["steps"] < 20 and result["learnt_at"] is None
+    assert result["status"] == "diverged" and result["steps"] < 20 and result["learned_at"] is None
     assert set(words(result)) == {"diverged"}
     assert all(row["score"] is row["loss"] is None for row in result["evaluation"])
     assert "diverged" in (run.folder / "log.txt").read_text()
 
 
 def test_a_loss_that_is_not_a_number_is_divergence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "rate", lambda config, step, learnt=None: math.nan if step == 3 else 0.01)
+    monkeypatch.setattr(loop, "rate", lambda config, step, learned=None: math.nan if step == 3 else 0.01)
     run = train(small(task="markers", train_lengths=32, ood_lengths=[], dataset=None), Store(tmp_path))
-    assert run.result["status"] == "diverged" and run.result["learnt_at"] is None and run.result["steps"] == 5
+    assert run.result["status"] == "diverged" and run.result["learned_at"] is None and run.result["steps"] == 5
     assert words(run.result) == [None, None]
     assert [r["value"] for r in run.journal.read() if (r["split"], r["metric"]) == ("train", "loss")][-1] is None
 
@@ -155,12 +155,12 @@ def test_out_of_range_is_said_where_an_encoding_refuses(tmp_path: Path) -> None:
 
 def test_who_did_not_fit_is_told_so_everywhere(tmp_path: Path) -> None:
     result = train(small(steps=1, lr=1e-9, **EASY), Store(tmp_path)).result
-    assert set(words(result)) <= {"at chance", "did not fit"} and result["learnt_at"] is None
+    assert set(words(result)) <= {"at chance", "did not fit"} and result["learned_at"] is None
 
 
 def test_a_task_scored_by_loss_has_no_words(tmp_path: Path) -> None:
     result = train(small(task="markers", steps=3, train_lengths=32, ood_lengths=[40]), Store(tmp_path)).result
-    assert result["bar"] is result["learnt_at"] is None and result["direction"] == "lower"
+    assert result["bar"] is result["learned_at"] is None and result["direction"] == "lower"
     rows = result["evaluation"]
     assert words(result) == [None] * len(rows)
     assert rows[1]["score"] == rows[1]["loss"] and set(rows[1]["groups"]) >= {"loss_padding", "accuracy_value"}
@@ -197,7 +197,7 @@ def test_threads_and_deterministic_mode_are_given_back(tmp_path: Path) -> None:
 
 def test_a_last_step_that_goes_too_far_is_a_divergence(tmp_path: Path) -> None:
     result = train(small(steps=1, lr=1e30, warmup=0), Store(tmp_path)).result
-    assert result["status"] == "diverged" and result["learnt_at"] is None
+    assert result["status"] == "diverged" and result["learned_at"] is None
     assert set(words(result)) == {"diverged"}
 
 

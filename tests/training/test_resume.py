@@ -24,15 +24,15 @@ from .runs import Process, outcome, small
 MODES: dict[str, dict[str, Any]] = {
     "fresh batches": {},
     "fixed dataset": dict(dataset=90, budget="fixed", schedule="linear"),
-    "randomized positions": dict(coverage="randomized", position_limit=24, coverage_draws=2, optimiser="adam"),
-    "until learnt": dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7], dropout=0.1),
+    "randomized positions": dict(coverage="randomized", position_limit=24, coverage_draws=2, optimizer="adam"),
+    "until learned": dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7], dropout=0.1),
     "fixed budget": dict(budget="fixed", coverage="offset"),
 }
 
 
 @pytest.fixture
 def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that tiny runs are found to have learnt their task, and end before their budget."""
+    """So that tiny runs are found to have learned their task, and end before their budget."""
     monkeypatch.setattr(loop, "check_every", lambda config, task: 5)
     monkeypatch.setattr(schedule, "LEAST", 10)
 
@@ -48,7 +48,7 @@ def test_killed_at_random_moments(mode: str, kills: int, tmp_path: Path) -> None
     config, moments = small(steps=60, **MODES[mode]), random.Random(mode)
     stores = (Store(tmp_path / str(number)) for number in count())
     expected = outcome(train(config, next(stores)))
-    assert (expected["result"]["steps"] < 60) is (mode == "until learnt")
+    assert (expected["result"]["steps"] < 60) is (mode == "until learned")
     begin, store = time.monotonic(), next(stores)
     train(config, store)
     seconds = time.monotonic() - begin
@@ -141,7 +141,7 @@ def test_killed_before_or_after_any_rename(when: str, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("saved_in_every_step", "checked_often")
 @pytest.mark.parametrize("number", [4, 5, 6, 8, 11, 30])
 def test_killed_before_a_write_has_reached_the_disk(number: int, tmp_path: Path) -> None:
-    config = small(**MODES["until learnt"])
+    config = small(**MODES["until learned"])
     expected = outcome(train(config, Store(tmp_path / "whole")))
     store = Store(tmp_path / "killed")
     assert killed(around("fsync", number, "before"), config, store)

@@ -17,8 +17,8 @@ TEN = dict(steps=10, lr=1.0, warmup=2)  # two steps of warm-up, eight that follo
 BASE = small()
 
 
-def rates(config: RunConfig, learnt: int | None = None) -> list[float]:
-    return [rate(config, step, learnt) for step in range(ending(config, learnt)[1])]
+def rates(config: RunConfig, learned: int | None = None) -> list[float]:
+    return [rate(config, step, learned) for step in range(ending(config, learned)[1])]
 
 
 @pytest.mark.parametrize(
@@ -33,22 +33,22 @@ def rates(config: RunConfig, learnt: int | None = None) -> list[float]:
 def test_ten_steps_by_hand(schedule: str, after: list[float]) -> None:
     config = small(schedule=schedule, budget="fixed", **(dict(decay=0.4) if schedule == "wsd" else {}), **TEN)
     assert rates(config) == pytest.approx([1 / 3, 2 / 3, *after], abs=1e-6)
-    assert [rate(config, step, 4) for step in range(10)] == rates(config)  # what is learnt changes no fixed budget
+    assert [rate(config, step, 4) for step in range(10)] == rates(config)  # what is learned changes no fixed budget
 
 
-def test_until_it_is_learnt_the_rate_stays_and_then_falls_to_the_end() -> None:
-    """A budget of 1000: learnt at 300, it ends at 600; never learnt, the last fifth decays."""
+def test_until_it_is_learned_the_rate_stays_and_then_falls_to_the_end() -> None:
+    """A budget of 1000: learned at 300, it ends at 600; never learned, the last fifth decays."""
     config = small(steps=1000, lr=1.0, warmup=4)
     warm = [1 / 5, 2 / 5, 3 / 5, 4 / 5]
-    learnt = rates(config, 300)
-    assert learnt == pytest.approx([*warm, *[1.0] * 296, *(1 - (i / 301) ** 0.5 for i in range(1, 301))])
+    learned = rates(config, 300)
+    assert learned == pytest.approx([*warm, *[1.0] * 296, *(1 - (i / 301) ** 0.5 for i in range(1, 301))])
     never = rates(config)
     assert never == pytest.approx([*warm, *[1.0] * 796, *(1 - (i / 201) ** 0.5 for i in range(1, 201))])
-    assert learnt[:300] == never[:300]  # what came before does not know what will come
+    assert learned[:300] == never[:300]  # what came before does not know what will come
 
 
 @pytest.mark.parametrize(
-    ("learnt", "begin", "end"),
+    ("learned", "begin", "end"),
     [
         (None, 800, 1000),
         (10, 50, 150),  # not inside the warm-up of 50, and at least 100 steps of decay
@@ -61,19 +61,19 @@ def test_until_it_is_learnt_the_rate_stays_and_then_falls_to_the_end() -> None:
         (501, 501, 1000),  # within the budget
         (799, 799, 1000),
         (800, 800, 1000),  # where it decays anyway
-        (900, 800, 1000),  # learnt inside the last fifth changes nothing
+        (900, 800, 1000),  # learned inside the last fifth changes nothing
         (1000, 800, 1000),
     ],
 )
-def test_where_the_decay_begins_and_the_run_ends(learnt: int | None, begin: int, end: int) -> None:
-    assert ending(small(steps=1000), learnt) == (begin, end)
-    assert ending(small(steps=1000, budget="fixed", schedule="wsd"), learnt) == (800, 1000)
+def test_where_the_decay_begins_and_the_run_ends(learned: int | None, begin: int, end: int) -> None:
+    assert ending(small(steps=1000), learned) == (begin, end)
+    assert ending(small(steps=1000, budget="fixed", schedule="wsd"), learned) == (800, 1000)
 
 
-@pytest.mark.parametrize("learnt", [800, 850, 1000])
-def test_learnt_in_the_last_fifth_changes_no_rate(learnt: int) -> None:
+@pytest.mark.parametrize("learned", [800, 850, 1000])
+def test_learned_in_the_last_fifth_changes_no_rate(learned: int) -> None:
     config = small(steps=1000)
-    assert rates(config, learnt) == rates(config)
+    assert rates(config, learned) == rates(config)
 
 
 def test_a_small_budget_has_room_for_no_more_than_itself() -> None:
@@ -87,15 +87,15 @@ def test_a_small_budget_has_room_for_no_more_than_itself() -> None:
     steps=st.integers(1, 300),
     warmup=st.floats(0, 1),
     decay=st.floats(0, 1),
-    learnt=st.one_of(st.none(), st.floats(0, 1)),
+    learned=st.one_of(st.none(), st.floats(0, 1)),
 )
 def test_it_rises_and_then_never_again_and_is_never_zero(
-    schedule: str, steps: int, warmup: float, decay: float, learnt: float | None
+    schedule: str, steps: int, warmup: float, decay: float, learned: float | None
 ) -> None:
     warm = int(warmup * steps)
     changes = dict(schedule=schedule, steps=steps, lr=0.5, warmup=warm, decay=decay * (1 - warm / steps))
-    config = replace(BASE, budget="learnt" if schedule == "wsd" else "fixed", **changes)
-    at = None if learnt is None else warm + round(learnt * (steps - warm))
+    config = replace(BASE, budget="learned" if schedule == "wsd" else "fixed", **changes)
+    at = None if learned is None else warm + round(learned * (steps - warm))
     found = rates(config, at)
     assert all(0 < value <= 0.5 for value in found)
     assert found[:warm] == sorted(set(found[:warm]))

@@ -56,7 +56,7 @@ def read(path: Path, changed: int) -> Maps | None:
 
 
 def picture(encoding: str, heads: NDArray[np.float32], layer: int, head: int | str) -> Heat:
-    """One head, or all of a layer side by side, in one scale of colours."""
+    """One head, or all of a layer side by side, in one scale of colors."""
     chosen = range(len(heads)) if head == "all" else [int(head) - 1]
     block = -(-max(heads.shape[1:]) // LARGEST_PANEL)
     panels = [Panel(f"L{layer} H{i + 1}", pooled(heads[i], block) if block > 1 else heads[i]) for i in chosen]

@@ -15,7 +15,7 @@ from ordinate.report.figures import figures
 from ordinate.report.sentences import sentences
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.report.tables import tables
-from ordinate.report.words import cell_words, learnt_words, mean_and_interval, reach_words, steps_words
+from ordinate.report.words import cell_words, learned_words, mean_and_interval, reach_words, steps_words
 from ordinate.statistics.analysis import Cell, TaskAnalysis
 from ordinate.studies.comparison import Comparison
 
@@ -77,7 +77,7 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
     st.dataframe(overview(task), hide_index=True, placeholder="", key=f"{key}-{task.task}-overview")
     metric = comparison.metrics.get(task.task, "score")
     st.caption(
-        f"Mean {plain(metric)} with its 95 % interval, of the seeds that count: beyond, those that learnt the task. "
+        f"Mean {plain(metric)} with its 95 % interval, of the seeds that count: beyond, those that learned the task. "
         "Gap: how much the same seeds lose there. Reach: up to where every tested length is at the bar."
     )
     _beside(charts, f"{key}-{task.task}", beside)
@@ -94,7 +94,7 @@ def overview(task: TaskAnalysis) -> pd.DataFrame:
         there = beyond.cell(encoding)
         row: dict[str, str | float | None] = {"encoding": encoding, "verdict": cell_words(there)}
         row |= {"reach": reach_words(task.reach[encoding])} if task.reach else {}
-        row |= {"learnt": learnt_words(task.learnt[encoding])} if task.learnt else {}
+        row |= {"learned": learned_words(task.learned[encoding])} if task.learned else {}
         row |= {"steps to learn": steps_words(task.steps.get(encoding))} if task.steps else {}
         if inside is not None and inside is not beyond:
             row[inside.name] = mean_and_interval(inside.cell(encoding).interval)

@@ -20,20 +20,20 @@ from ordinate.report.encoding_pictures import EncodingPictures, encoding_picture
 ACTS = {
     "token embeddings": ("embed",),
     "queries and keys": ("rotate",),
-    "scores, by position": ("bias", "gap_bias"),
-    "scores, by position and content": ("match", "score"),
-    "values": ("mix",),
+    "scores, by position": ("bias", "relative_bias"),
+    "scores, by position and content": ("qk_scores", "score_mod"),
+    "values": ("weighted_values",),
 }
 READS = {
     "segments": "the segment of each token",
     "tokens": "which token stands where",
-    "neighbours": "the embeddings of other tokens",
+    "neighbors": "the embeddings of other tokens",
     "relation": "a relation of every two tokens, which the model is given",
 }
 AXES = {1: "on a line", 2: "on a grid", 3: "in a volume"}
 
 
-def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
+def show(slot: str, text: str, setting: Setting, *, upcast: bool) -> None:
     """What is written in a slot; whatever is wrong with it is one sentence."""
     try:
         choices = parse_choice(text)
@@ -44,7 +44,7 @@ def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
     except InputError as error:
         st.error(plain(str(error)))
         return
-    left, right = st.columns([2, 3], gap="medium") if wide else (st.container(), st.container())
+    left, right = st.columns([2, 3], gap="medium") if upcast else (st.container(), st.container())
     with left:
         _words(name, about)
         facts = st.container()
@@ -56,7 +56,7 @@ def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
             _facts(about, encoding)
         with right:
             _pictures(slot, _drawn(text, setting))
-        with left if wide else right:
+        with left if upcast else right:
             _lines(name, given, encoding)
     except InputError as error:
         right.error(plain(str(error)))

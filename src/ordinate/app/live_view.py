@@ -9,7 +9,7 @@ from ordinate.app.pictures import plain
 from ordinate.app.run_data import tail
 from ordinate.app.watch import EVERY, Look, Watched
 from ordinate.core.amounts import duration
-from ordinate.report.colours import styles
+from ordinate.report.colors import styles
 from ordinate.report.curves import learning_curves
 from ordinate.store import Store
 from ordinate.studies.comparison import Comparison

@@ -25,7 +25,7 @@ COLUMNS: dict[str, tuple[str, Any]] = {
     "pilot": ("pilot", None),
     "learning rate": ("rate", _NUMBER(format="%g")),
     "state": ("state", None),
-    "learnt at": ("learnt_at", _NUMBER(format="%d", help="The step from which the score in distribution stayed.")),
+    "learned at": ("learned_at", _NUMBER(format="%d", help="The step from which the score in distribution stayed.")),
     "steps": ("step", _NUMBER(format="%d")),
     "in distribution": ("inside", _NUMBER(format="%.3f", help="Its score at the longest trained length.")),
     "tested at": ("headline", None),

@@ -49,7 +49,7 @@ def _title(facts: Facts) -> None:
         return
     row = _row(facts)
     told = [("State", facts.state), ("Steps", f"{result['steps']:,}"), ("Time", duration(result["timing"]["seconds"]))]
-    told += [("Learnt at step", "not learnt" if not result["learnt_at"] else f"{result['learnt_at']:,}")] * (
+    told += [("Learned at step", "not learned" if not result["learned_at"] else f"{result['learned_at']:,}")] * (
         result["bar"] is not None
     )
     told += [("In distribution", _score(row["inside"]))]

@@ -13,7 +13,7 @@ from ordinate.core.errors import InputError
 from ordinate.studies.plan import RATES, usual_seeds
 from ordinate.training.config import DIM
 
-# What comparisons of this kind were published with: one rate for all, 300 steps, whether learnt or not.
+# What comparisons of this kind were published with: one rate for all, 300 steps, whether learned or not.
 QUICK_LOOK: dict[str, Any] = {
     "steps": 300, "budget": "fixed", "batch": 64, "dim": 128, "heads": 4, "layers": 2, "dropout": 0.1, "lr": 0.003,
 }  # fmt: skip
@@ -115,12 +115,12 @@ _CHOICES: tuple[tuple[str, str, Any, list[Any]], ...] = (
     ("layers", "Layers", 2, [1, 2, 3, 4, 6, 8, 12]),
     ("batch", "Batch", 64, [8, 16, 32, 64, 128, 256]),
     ("coverage", "Positions in training", "plain", ["plain", "offset", "randomized"]),
-    ("budget", "Train", "learnt", ["learnt", "fixed"]),
+    ("budget", "Train", "learned", ["learned", "fixed"]),
 )
 _KEYS = (*(key for key, *_ in _CHOICES), "steps", "dropout", "device", "auto", "seeds", "tuned", "lr", "rates")
 _HELP = {
     "coverage": "plain: 0, 1, 2 …; offset: the same from a random start; randomized: random increasing ids",
-    "budget": "learnt: until two checks are at the bar, then as long again; fixed: to the end of the steps",
+    "budget": "learned: until two checks are at the bar, then as long again; fixed: to the end of the steps",
     "auto": "Adds seeds at planned looks until every pair is told apart or no number of seeds in reach would do it",
     "tuned": "Each encoding gets the rate that is best for it on a pilot seed: without this, a verdict is preliminary",
 }

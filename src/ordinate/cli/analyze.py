@@ -28,7 +28,7 @@ def run(
 
 
 def _analyze(results: Path, output: Path | None, form: str | None, as_json: bool) -> None:
-    from ordinate.statistics.analyse import analyse, few_seeds
+    from ordinate.statistics.analyze import analyze, few_seeds
     from ordinate.statistics.results_file import read_results
 
     if form is not None or output is not None or as_json:
@@ -39,7 +39,7 @@ def _analyze(results: Path, output: Path | None, form: str | None, as_json: bool
     from ordinate.report.terminal import show
 
     read = read_results(results)
-    analysis = analyse(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
+    analysis = analyze(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
     show(analysis, Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False))
 
 
@@ -48,7 +48,7 @@ def _report(results: Path, output: Path | None, form: str | None) -> None:
     from ordinate import report
     from ordinate.core.errors import InputError, nearest
     from ordinate.report.output import deliver
-    from ordinate.statistics.analyse import analyse, few_seeds
+    from ordinate.statistics.analyze import analyze, few_seeds
     from ordinate.statistics.results_file import read_results
     from ordinate.studies.comparison import from_results
 
@@ -59,7 +59,7 @@ def _report(results: Path, output: Path | None, form: str | None) -> None:
         raise InputError(f"-o {output} ends in .{suffix}, which no report does: {nearest(suffix, report.FORMATS)}")
     form = report.known(form or suffix or "html")
     read = read_results(results)
-    analysis = analyse(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
+    analysis = analyze(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
     comparison = from_results(analysis, results)
     deliver(report.pieces(comparison, form), output)
 

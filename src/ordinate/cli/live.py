@@ -135,7 +135,7 @@ def _named(config: "RunConfig") -> str:
 
 
 def outcome(result: dict[str, Any]) -> str:
-    """One run in a few words: whether and when it learnt, and what it scores at twice the length."""
+    """One run in a few words: whether and when it learned, and what it scores at twice the length."""
     rows = result["evaluation"]
     inside = [row for row in rows if row["split"] == "id"][-1]
     if inside["score"] is None:
@@ -146,8 +146,8 @@ def outcome(result: dict[str, Any]) -> str:
     places = [(row["split"], row["length"]) for row in rows]
     at = headline([place for place in places if place[0] != "valid"])
     score, word = rows[places.index(at)]["score"], words[places.index(at)]
-    learnt = (
-        f"learnt at step {result['learnt_at']}" if result["learnt_at"] else f"{inside['score']:.3f} in distribution"
+    learned = (
+        f"learned at step {result['learned_at']}" if result["learned_at"] else f"{inside['score']:.3f} in distribution"
     )
     beyond = "" if score is None or word in ("did not fit", "at chance") else f" {score:.3f}"
-    return f"{learnt}, {range_name(*at)}:{beyond} {word}"
+    return f"{learned}, {range_name(*at)}:{beyond} {word}"

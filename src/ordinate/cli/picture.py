@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ordinate import encodings
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 
 TOKENS = 64  # of the text that is drawn: as many columns fit beside their numbers into 80
 SIDE = 15  # rows and columns of the grid: odd, so that there is a middle
@@ -55,32 +55,35 @@ def _made(name: str, **parameters: Any) -> Encoding:
     return encodings.create(name, **sizes, causal=False, **parameters)
 
 
-def _pair(encoding: Encoding) -> Pair:
+def _pair(encoding: Encoding) -> AttentionContext:
     """A text whose last token looks back, or a grid; with all that an encoding may want to be told."""
     if encoding.shape.axes == 1:
-        place = Place.range(TOKENS)
+        positions = Positions.range(TOKENS)
     else:
         sides = (SIDE, SIDE, *[1] * (encoding.shape.axes - 2))
-        place = Place(torch.cartesian_prod(*(torch.arange(side) for side in sides))[None])
-    index = torch.arange(place.length)[None]
+        positions = Positions(torch.cartesian_prod(*(torch.arange(side) for side in sides))[None])
+    index = torch.arange(positions.length)[None]
     digits = torch.tensor([int(c) if c.isdigit() else 10 + "+= ".index(c) for c in NUMBERS])
-    place = Place(
-        place.positions, segments=2 * index // place.length, first=place.first, tokens=digits[index % len(digits)]
+    positions = Positions(
+        positions.values,
+        segments=2 * index // positions.length,
+        first=positions.first,
+        tokens=digits[index % len(digits)],
     )
     relation = (index[..., None] - index[:, None]).abs() if "relation" in encoding.reads else None
-    return encoding.placed(Pair(place, place, encoding.shape.causal, relation=relation))
+    return encoding.placed(AttentionContext(positions, positions, encoding.shape.causal, relation=relation))
 
 
 @torch.no_grad()
 def _look(encoding: Encoding) -> Iterator[Picture]:
     encoding = encoding.eval()
-    pair = _pair(encoding)
-    looks = pair.q.length - 1 if encoding.shape.axes == 1 else pair.q.length // 2
+    context = _pair(encoding)
+    looks = context.q.length - 1 if encoding.shape.axes == 1 else context.q.length // 2
     for title, values in (
-        *_added(encoding, pair.k, looks),
-        *_turned(encoding, pair, looks),
-        *_biases(encoding, pair, looks),
-        *_content(encoding, pair, looks),
+        *_added(encoding, context.k, looks),
+        *_turned(encoding, context, looks),
+        *_biases(encoding, context, looks),
+        *_content(encoding, context, looks),
     ):
         finite = values[values.isfinite()]
         largest = finite.abs().max().item() if len(finite) else 0.0
@@ -103,11 +106,11 @@ def _by_key(encoding: Encoding, values: Tensor) -> Tensor:
     return values.flip(0) if encoding.shape.axes == 1 else values
 
 
-def _added(encoding: Encoding, place: Place, looks: int) -> Found:
+def _added(encoding: Encoding, positions: Positions, looks: int) -> Found:
     if type(encoding).embed is Encoding.embed:
         return
-    nothing = torch.zeros(1, place.length, encoding.shape.dim)
-    added = encoding.embed(nothing, place)[0]
+    nothing = torch.zeros(1, positions.length, encoding.shape.dim)
+    added = encoding.embed(nothing, positions)[0]
     if added.any():
         alike = torch.cosine_similarity(added, added[looks : looks + 1], dim=-1)
         yield "Similarity of the added vectors", _by_key(encoding, alike)
@@ -119,39 +122,41 @@ def _added(encoding: Encoding, place: Place, looks: int) -> Found:
     giver = 0 if encoding.shape.axes == 1 else looks
     given = nothing.clone()
     given[0, giver] = 1.0
-    reached = (encoding.embed(given, place) - given)[0].square().mean(dim=-1).sqrt()
+    reached = (encoding.embed(given, positions) - given)[0].square().mean(dim=-1).sqrt()
     one = "each before it" if encoding.shape.axes == 1 else "the one at ()"
     yield f"How much a token takes from {one}", reached
 
 
-def _turned(encoding: Encoding, pair: Pair, looks: int) -> Found:
-    if type(encoding).rotate is Encoding.rotate or type(encoding).match is not Encoding.match:
+def _turned(encoding: Encoding, context: AttentionContext, looks: int) -> Found:
+    if type(encoding).rotate is Encoding.rotate or type(encoding).qk_scores is not Encoding.qk_scores:
         return
-    contents = torch.ones(DRAWS, encoding.shape.heads, pair.k.length, encoding.shape.head_dim)
-    q, k, _ = _rotated(encoding, pair, contents, contents)
+    contents = torch.ones(DRAWS, encoding.shape.heads, context.k.length, encoding.shape.head_dim)
+    q, k, _ = _rotated(encoding, context, contents, contents)
     score = torch.einsum("bhe,bhke->bhk", q[:, :, looks], k).mean(dim=0) / encoding.shape.head_dim
     yield from _heads(encoding, EQUAL, score)
 
 
-def _biases(encoding: Encoding, pair: Pair, looks: int) -> Found:
-    bias = encoding.bias(pair)
+def _biases(encoding: Encoding, context: AttentionContext, looks: int) -> Found:
+    bias = encoding.bias(context)
     if bias is not None:
         yield from _heads(encoding, "Bias", bias[0, :, looks])
 
 
-def _content(encoding: Encoding, pair: Pair, looks: int) -> Found:
-    matches, changes = (getattr(type(encoding), hook) is not getattr(Encoding, hook) for hook in ("match", "score"))
+def _content(encoding: Encoding, context: AttentionContext, looks: int) -> Found:
+    matches, changes = (
+        getattr(type(encoding), hook) is not getattr(Encoding, hook) for hook in ("qk_scores", "score_mod")
+    )
     if not (matches or changes):
         return
-    shape = (DRAWS, encoding.shape.heads, pair.k.length, encoding.shape.head_dim)
+    shape = (DRAWS, encoding.shape.heads, context.k.length, encoding.shape.head_dim)
     q, k = torch.randn(2, *shape, generator=torch.Generator().manual_seed(1))
     if encoding.family == "rotation":
         q = torch.ones(shape)
     if matches:
         k = q[:, :, looks : looks + 1].expand(shape)
-    q, k, features = _rotated(encoding, pair, q, k)
-    before = encoding.match(q, k, pair, features)
-    after = encoding.score(before.clone(), q, k, pair, features)
+    q, k, features = _rotated(encoding, context, q, k)
+    before = encoding.qk_scores(q, k, context, features)
+    after = encoding.score_mod(before.clone(), q, k, context, features)
     if matches:
         equal = encoding.family == "rotation"
         score = after[:, :, looks].mean(dim=0) * (encoding.shape.head_dim**-0.5 if equal else 1.0)
@@ -167,12 +172,12 @@ def _content(encoding: Encoding, pair: Pair, looks: int) -> Found:
         yield "Size of the change of scores, random contents", _by_key(encoding, size)
 
 
-def _rotated(encoding: Encoding, pair: Pair, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor, Any]:
+def _rotated(encoding: Encoding, context: AttentionContext, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor, Any]:
     features = None
     if encoding.feature_width:
-        x = torch.randn(DRAWS, pair.k.length, encoding.shape.dim, generator=torch.Generator().manual_seed(2))
-        features = encoding.features(x, pair.k, None)
-    state = encoding.prepare(pair.k)
+        x = torch.randn(DRAWS, context.k.length, encoding.shape.dim, generator=torch.Generator().manual_seed(2))
+        features = encoding.features(x, context.k, None)
+    state = encoding.prepare(context.k)
     return encoding.rotate(q, state, "q", features), encoding.rotate(k, state, "k", features), features
 
 

@@ -93,7 +93,7 @@ def _encoding(console: "Console", item: dict[str, Any]) -> None:
 def _task(console: "Console", item: dict[str, Any]) -> None:
     _line(console, "Example", item["example"])
     _line(console, "Model", f"{item['form']}, answers read from: {item['readout']}")
-    bar = "no bar" if item["bar"] is None else f"learnt from {item['bar']:.0%} on"
+    bar = "no bar" if item["bar"] is None else f"learned from {item['bar']:.0%} on"
     _line(console, "Score", f"{item['metric']}, {bar}")
     lengths = item["train_lengths"]
     span = f"lengths {lengths[0]} to {lengths[1]}" if lengths[0] < lengths[1] else f"length {lengths[0]}"
@@ -155,13 +155,13 @@ def _shades(picture: "Picture", blocks: bool) -> list[str]:
     finite = [value for row in picture.rows for value in row if math.isfinite(value)]
     low, high = min(finite), max(finite)
     marks, nothing = (" ░▒▓█", "·") if blocks else (" .:*#", "-")
-    wide = 2 if picture.kind == "map" else 1  # a letter is twice as high as it is wide
+    upcast = 2 if picture.kind == "map" else 1  # a letter is twice as high as it is wide
     lines = []
     for number, row in enumerate(picture.rows):
         cells = []
         for value in row:
             share = (value - low) / (high - low) if math.isfinite(value) else -1.0
-            cells.append((marks[min(int(share * len(marks)), len(marks) - 1)] if share >= 0 else nothing) * wide)
+            cells.append((marks[min(int(share * len(marks)), len(marks) - 1)] if share >= 0 else nothing) * upcast)
         if picture.kind == "map" and number == len(picture.rows) // 2:
             cells[len(row) // 2] = "()"
         lines.append(" " * 10 + "".join(cells))

@@ -123,7 +123,7 @@ def _remarks(result: dict[str, Any], config: "RunConfig") -> list[str]:
         lines.append("Scored by loss: no floor to pass, no words. Lower is better.")
         lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in inside["groups"].items()))
     elif result["status"] != "diverged":
-        lines.append(_learnt(result, config))
+        lines.append(_learned(result, config))
     shown = _percent if scored else _number
     readers = ", ".join(f"{name} {shown(inside[key])}" for key, name in _READERS.items())
     lines.append(f"Without an encoding, at length {inside['length']}: {readers}.")
@@ -136,14 +136,14 @@ def _remarks(result: dict[str, Any], config: "RunConfig") -> list[str]:
     return [*lines, f"One seed: preliminary. {result['parameters']:,} parameters, {seconds:.0f} s."]
 
 
-def _learnt(result: dict[str, Any], config: "RunConfig") -> str:
-    """When the task was learnt, and how far it carries."""
-    at, steps, bar, trained = result["learnt_at"], result["steps"], result["bar"], max(config.test_lengths)
+def _learned(result: dict[str, Any], config: "RunConfig") -> str:
+    """When the task was learned, and how far it carries."""
+    at, steps, bar, trained = result["learned_at"], result["steps"], result["bar"], max(config.test_lengths)
     scores = [(row["length"], row["score"]) for row in result["evaluation"] if row["split"] in ("id", "ood")]
     if (far := reach(scores, bar, trained)) == 0:
-        return f"Not learnt: below {bar:.0%} after {steps} steps, so scores beyond the trained length mean nothing."
+        return f"Not learned: below {bar:.0%} after {steps} steps, so scores beyond the trained length mean nothing."
     when = f"at step {at}" if at else "in its last steps"
-    return f"Learnt (at least {bar:.0%} in distribution) {when}, {steps} in all; holds to {far:.3g} times {trained}."
+    return f"Learned (at least {bar:.0%} in distribution) {when}, {steps} in all; holds to {far:.3g} times {trained}."
 
 
 def _percent(value: float | None) -> str:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Features, Prepared, Side
 from ordinate.core.errors import InputError
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 
 
 class Combined(Encoding):
@@ -33,26 +33,28 @@ class Combined(Encoding):
         )
         self.members = nn.ModuleList(members)
         self.ordered = tuple(members)
-        self.matching, self.mixing = (_only(members, hook) for hook in ("match", "mix"))
+        self.matching, self.mixing = (_only(members, hook) for hook in ("qk_scores", "weighted_values"))
         self.content = any(m.content for m in members)
         self.biasless = all(m.biasless for m in members)
 
     def parts(self) -> tuple[Encoding, ...]:
         return self.ordered
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
         for part in self.parts():
-            x = part.embed(x, place.relabelled(part.relabel(place.positions)))
+            x = part.embed(x, positions.with_values(part.relabel(positions.values)))
         return x
 
-    def prepare(self, place: Place) -> Prepared:
-        return [part.prepare(place.relabelled(part.relabel(place.positions))) for part in self.parts()]
+    def prepare(self, positions: Positions) -> Prepared:
+        return [part.prepare(positions.with_values(part.relabel(positions.values))) for part in self.parts()]
 
-    def features(self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m w"] | None) -> Features:
+    def features(
+        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m w"] | None
+    ) -> Features:
         found = []
         for part, earlier in zip(self.parts(), self._split(before), strict=True):
             if part.feature_width:
-                found.append(part.features(x, place.relabelled(part.relabel(place.positions)), earlier))
+                found.append(part.features(x, positions.with_values(part.relabel(positions.values)), earlier))
         return torch.cat(found, dim=-1)
 
     def rotate(
@@ -62,48 +64,50 @@ class Combined(Encoding):
             x = part.rotate(x, own, side, read)
         return x
 
-    def gap_only(self) -> bool:
+    def relative_only(self) -> bool:
         for part in self.parts():
             moves = type(part).relabel is not Encoding.relabel
-            if not part.biasless and (moves or not part.gap_only()):
+            if not part.biasless and (moves or not part.relative_only()):
                 return False
         return True
 
-    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
-        return _sum(part.gap_bias(gaps) for part in self.parts())
+    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
+        return _sum(part.relative_bias(gaps) for part in self.parts())
 
-    def bias(self, pair: Pair) -> Float[Tensor, "#b #h q k"] | None:
-        return _sum(part.bias(part.placed(pair)) for part in self.parts())
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b #h q k"] | None:
+        return _sum(part.bias(part.placed(context)) for part in self.parts())
 
-    def match(
+    def qk_scores(
         self,
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h q k"]:
         for part, read in zip(self.parts(), self._split(features), strict=True):
             if part is self.matching:
-                return part.match(q, k, part.placed(pair), read)
-        return super().match(q, k, pair)
+                return part.qk_scores(q, k, part.placed(context), read)
+        return super().qk_scores(q, k, context)
 
-    def score(
+    def score_mod(
         self,
         scores: Float[Tensor, "b h q k"],
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h q k"]:
         for part, read in zip(self.parts(), self._split(features), strict=True):
-            if type(part).score is not Encoding.score:
-                scores = part.score(scores, q, k, part.placed(pair), read)
+            if type(part).score_mod is not Encoding.score_mod:
+                scores = part.score_mod(scores, q, k, part.placed(context), read)
         return scores
 
-    def mix(
-        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], pair: Pair
+    def weighted_values(
+        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], context: AttentionContext
     ) -> Float[Tensor, "b h q e"]:
-        return weights @ v if self.mixing is None else self.mixing.mix(weights, v, self.mixing.placed(pair))
+        return (
+            weights @ v if self.mixing is None else self.mixing.weighted_values(weights, v, self.mixing.placed(context))
+        )
 
     def _split(self, features: Tensor | None) -> Sequence[Tensor | None]:
         """Each member's own features; None for one that reads none."""
@@ -120,7 +124,7 @@ def _has(member: Encoding, *hooks: str) -> bool:
 
 def _reads_heads(member: Encoding) -> bool:
     """Whether an encoding computes with queries and keys after `rotate`."""
-    return member.reads_heads and _has(member, "match", "score")
+    return member.reads_heads and _has(member, "qk_scores", "score_mod")
 
 
 def _sees_turns(members: Sequence[Encoding]) -> bool:
@@ -132,12 +136,12 @@ def _sees_turns(members: Sequence[Encoding]) -> bool:
 
 def _check_widths(members: Sequence[Encoding]) -> None:
     """Refuse members that turn or read queries and keys beside one that gives them more channels."""
-    for wide in (m for m in members if m.widens):
+    for widening in (m for m in members if m.widens):
         for other in members:
-            if other is not wide and (_has(other, "rotate") or _reads_heads(other)):
+            if other is not widening and (_has(other, "rotate") or _reads_heads(other)):
                 raise InputError(
-                    f"{wide.name} gives queries and keys more channels, which {other.name} does not know: combine"
-                    f" {wide.name} with encodings that leave queries and keys alone"
+                    f"{widening.name} gives queries and keys more channels, which {other.name} does not know: combine"
+                    f" {widening.name} with encodings that leave queries and keys alone"
                 )
 
 
@@ -145,7 +149,10 @@ def _only(members: Sequence[Encoding], hook: str) -> Encoding | None:
     """The member that has this hook of its own."""
     found = [m for m in members if _has(m, hook)]
     if len(found) > 1:
-        names, does = " and ".join(m.name for m in found), {"match": "score queries", "mix": "gather values"}[hook]
+        names, does = (
+            " and ".join(m.name for m in found),
+            {"qk_scores": "score queries", "weighted_values": "gather values"}[hook],
+        )
         raise InputError(f"{names} both {does} in a way of their own: combine at most one such encoding")
     return found[0] if found else None
 

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from ordinate.core.errors import AxesError, CausalError, InputError
 from ordinate.core.parameters import LARGEST_NUMBER, LARGEST_WHOLE
-from ordinate.core.place import LARGEST_POSITION, Pair, Place
+from ordinate.core.positions import LARGEST_POSITION, AttentionContext, Positions
 
 Prepared = Any  # whatever `prepare` hands to `rotate`: angles, tables, or nothing
 Side = Literal["q", "k"]
 Past = Literal["computes", "extends", "clips", "untrained", "refuses"]
-Reads = Literal["segments", "tokens", "neighbours", "relation"]
+Reads = Literal["segments", "tokens", "neighbors", "relation"]
 Features = Float[Tensor, "b _ w"]  # of some tokens: those of a pass, or those before it
 
 FAMILIES = {
@@ -115,7 +115,9 @@ class Encoding(nn.Module):
     usual: ClassVar[bool] = False  # one of those that a comparison takes when none are named
     formula: ClassVar[str] = ""  # LaTeX
     paper: ClassVar[Paper | None] = None
-    reads_heads: ClassVar[bool] = True  # `match` and `score`, if it has them, look at q and k, not at scores alone
+    reads_heads: ClassVar[bool] = (
+        True  # `qk_scores` and `score_mod`, if it has them, look at q and k, not at scores alone
+    )
     widens: ClassVar[bool] = False  # `rotate` gives more channels than it gets
     parameters_given: dict[str, Any]  # to `encodings.create`, checked
 
@@ -143,7 +145,7 @@ class Encoding(nn.Module):
         nothing. per_layer: each layer has parameters of its own. cacheable: a rotated key stays right in a cache.
         sided: `rotate` treats queries and keys differently; if not, both are turned in one call. axes: how many
         position axes it can read. limit: the first position it cannot take. reads: what it must be told beside
-        positions (`neighbours`: `embed` looks at other tokens, so a cached step gives it all of them). real: positions
+        positions (`neighbors`: `embed` looks at other tokens, so a cached step gives it all of them). real: positions
         may be fractions and negative. feature_width: how many numbers per token `features` gives. unshared: `rotate`
         turns every head its own way, so heads cannot share keys, unless this is set ("per_head=false"). exempt:
         contract tests that it cannot pass, each with the reason.
@@ -170,22 +172,23 @@ class Encoding(nn.Module):
         self.unshared = unshared
         self.exempt = exempt or {}
         self.content = any(
-            getattr(type(self), hook) is not getattr(Encoding, hook) for hook in ("match", "score", "mix")
+            getattr(type(self), hook) is not getattr(Encoding, hook)
+            for hook in ("qk_scores", "score_mod", "weighted_values")
         )
-        self.biasless = type(self).bias is Encoding.bias and type(self).gap_bias is Encoding.gap_bias
+        self.biasless = type(self).bias is Encoding.bias and type(self).relative_bias is Encoding.relative_bias
         if (feature_width > 0) != (type(self).features is not Encoding.features) and self.family != "combined":
             raise InputError(f"{name} has feature_width {feature_width}, which belongs to a features hook: give both")
         if per_layer and type(self).embed is not Encoding.embed:
             raise InputError(f"{name} changes embeddings, which happens once: it cannot have parameters per layer")
 
-    def check_range(self, place: Place, more: int = 0) -> None:
+    def check_range(self, positions: Positions, more: int = 0) -> None:
         """Refuse positions that the encoding cannot take; `more` stand after the last. Compiled code cannot look."""
-        if place.first is not None:
-            largest: float = place.first + place.length - 1
-        elif place.positions.is_meta or torch.compiler.is_compiling():
+        if positions.first is not None:
+            largest: float = positions.first + positions.length - 1
+        elif positions.values.is_meta or torch.compiler.is_compiling():
             return
         else:
-            largest = place.positions.max().item()
+            largest = positions.values.max().item()
         if largest + more >= self.limit:
             why = " (one more than the last token, for the read-out)" if more else ""
             raise InputError(
@@ -209,21 +212,23 @@ class Encoding(nn.Module):
     # Hooks, in the order in which a model calls them.
 
     def relabel(self, positions: Num[Tensor, "#b n axes"]) -> Num[Tensor, "#b n axes"]:
-        """Other positions in place of the given ones (interpolated, clipped, normalised); once per forward."""
+        """Other positions in place of the given ones (interpolated, clipped, normalized); once per forward."""
         return positions
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
         """Change token embeddings; once per forward."""
         return x
 
-    def prepare(self, place: Place) -> Prepared:
+    def prepare(self, positions: Positions) -> Prepared:
         """What `rotate` needs and depends on positions alone; once per forward, shared by layers."""
         return None
 
-    def features(self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m w"] | None) -> Features:
+    def features(
+        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m w"] | None
+    ) -> Features:
         """Numbers for every token from what enters the layer's attention; once per layer, cached beside keys and
-        values. `before` holds those of the tokens that a cache has seen earlier. `rotate`, `match` and `score` get
-        them back."""
+        values. `before` holds those of the tokens that a cache has seen earlier. `rotate`, `qk_scores` and `score_mod`
+        get them back."""
         return x[..., :0]
 
     def rotate(
@@ -232,74 +237,74 @@ class Encoding(nn.Module):
         """Turn or scale queries ("q") or keys ("k"), after QK-norm. The features are those of the tokens in x."""
         return x
 
-    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
+    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
         """A score term that depends on the gap (query minus key position) alone: one number per head and gap.
 
         Dense biases, query blocks, strided views and FlexAttention all follow from this one definition.
         """
         return None
 
-    def gap_only(self) -> bool:
-        """Whether `gap_bias` is the whole positional score term."""
+    def relative_only(self) -> bool:
+        """Whether `relative_bias` is the whole positional score term."""
         return type(self).bias is Encoding.bias
 
-    def bias(self, pair: Pair) -> Float[Tensor, "#b #h q k"] | None:
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b #h q k"] | None:
         """A score term that depends on positions alone, or None."""
-        if type(self).gap_bias is Encoding.gap_bias:
+        if type(self).relative_bias is Encoding.relative_bias:
             return None
-        if pair.consecutive:
-            line = self.gap_bias(gap_line(pair))
+        if context.consecutive:
+            line = self.relative_bias(relative_line(context))
             assert line is not None
-            return line.unfold(-1, pair.k.length, 1).flip(1).unsqueeze(0)
-        gap = pair.gap()
-        flat = self.gap_bias(gap.reshape(-1))
+            return line.unfold(-1, context.k.length, 1).flip(1).unsqueeze(0)
+        gap = context.relative_positions()
+        flat = self.relative_bias(gap.reshape(-1))
         assert flat is not None
         return flat.view(-1, *gap.shape).transpose(0, 1)
 
-    def match(
+    def qk_scores(
         self,
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h q k"]:
         """Scaled, unmasked scores of queries against keys, both as `rotate` left them."""
         return torch.matmul(q * q.shape[-1] ** -0.5, k.transpose(2, 3))
 
-    def score(
+    def score_mod(
         self,
         scores: Float[Tensor, "b h q k"],
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h q k"]:
         """Change scaled, unmasked scores by content. The features are those of all keys, queries among them."""
         return scores
 
-    def mix(
-        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], pair: Pair
+    def weighted_values(
+        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], context: AttentionContext
     ) -> Float[Tensor, "b h q e"]:
         """Gather values by the attention weights."""
         return weights @ v
 
-    def placed(self, pair: Pair) -> Pair:
+    def placed(self, context: AttentionContext) -> AttentionContext:
         """The pair under this encoding's own positions."""
         if type(self).relabel is Encoding.relabel:
-            return pair
-        k = pair.k.relabelled(self.relabel(pair.k.positions))
-        q = k if pair.q is pair.k else pair.q.relabelled(self.relabel(pair.q.positions))
-        return replace(pair, q=q, k=k)
+            return context
+        k = context.k.with_values(self.relabel(context.k.values))
+        q = k if context.q is context.k else context.q.with_values(self.relabel(context.q.values))
+        return replace(context, q=q, k=k)
 
     def parts(self) -> tuple["Encoding", ...]:
         """The encodings this one is made of."""
         return (self,)
 
 
-def gap_line(pair: Pair) -> Num[Tensor, " g"]:
+def relative_line(context: AttentionContext) -> Num[Tensor, " g"]:
     """The gaps of a consecutive pair, from the last query against the first key down to the first against the last.
 
     Read in windows of k numbers, one step further for each earlier query, this one line is the whole gap matrix.
     """
-    last = pair.start + pair.q.length - 1
-    return torch.arange(last, last - pair.q.length - pair.k.length + 1, -1, device=pair.k.positions.device)
+    last = context.start + context.q.length - 1
+    return torch.arange(last, last - context.q.length - context.k.length + 1, -1, device=context.k.values.device)

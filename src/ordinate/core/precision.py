@@ -4,6 +4,6 @@ import torch
 from torch import Tensor
 
 
-def wide(x: Tensor) -> Tensor:
+def upcast(x: Tensor) -> Tensor:
     """At least float32: a float64 model stays one, everything narrower is computed in float32 and cast last."""
     return x if x.dtype == torch.float64 else x.float()

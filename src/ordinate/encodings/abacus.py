@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ordinate.core.added import Adding, Dropout, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.spans import check_digits, check_rows, digit_counts, first_position
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.additive import Adding, Dropout, Size
+from ordinate.encodings._shared.spans import check_digits, check_rows, digit_counts, first_position
 
 
 class Abacus(Encoding):
@@ -41,7 +41,7 @@ class Abacus(Encoding):
         dropout: Dropout = 0.0,
     ) -> None:
         check_digits("abacus", digits)
-        super().__init__(shape, past="untrained", reads=("tokens", "neighbours"))
+        super().__init__(shape, past="untrained", reads=("tokens", "neighbors"))
         self.adding = Adding(shape, size, dropout)
         matched = self.adding.matched
         self.digits, self.std = digits, 0.02 if matched is None else matched
@@ -50,12 +50,12 @@ class Abacus(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.table, std=self.std, generator=generator)
 
-    def ids(self, place: Place) -> Int[Tensor, "#b n"]:
+    def ids(self, positions: Positions) -> Int[Tensor, "#b n"]:
         """The row that each token looks up."""
-        count = digit_counts(place, self.digits)
-        return torch.where(count > 0, count + first_position(place), 0)
+        count = digit_counts(positions, self.digits)
+        return torch.where(count > 0, count + first_position(positions), 0)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        ids = self.ids(place)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        ids = self.ids(positions)
         check_rows("abacus", ids, len(self.table))
         return self.adding(x, nn.functional.embedding(ids, self.table), self.training)

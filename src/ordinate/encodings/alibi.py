@@ -9,8 +9,8 @@ from torch import Tensor
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.precision import wide
-from ordinate.core.slopes import slopes
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.slopes import slopes
 
 
 class Alibi(Encoding):
@@ -45,7 +45,7 @@ class Alibi(Encoding):
         self.slopes = slopes(shape.heads, max_bias)
         self.right = ratio if sides == "asymmetric" else 1.0
 
-    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
-        steps = wide(gaps)
+    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        steps = upcast(gaps)
         distance = torch.where(steps < 0, -self.right * steps, steps)
         return -torch.tensor(self.slopes, dtype=torch.float32, device=gaps.device)[:, None] * distance

@@ -3,8 +3,8 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.digits import DigitEncoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.digits import DigitEncoding
 
 
 class BinaryNorm(DigitEncoding):
@@ -15,5 +15,5 @@ class BinaryNorm(DigitEncoding):
     formula = r"PE_{p,k} = 2\,(\lfloor p\,/\,2^{D-1-k} \rfloor \bmod 2) - 1"
     base = 2
 
-    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
-        return 2 * super().table(place) - 1
+    def table(self, positions: Positions) -> Float[Tensor, "#b n d"]:
+        return 2 * super().table(positions) - 1

@@ -10,8 +10,8 @@ from torch import Tensor
 from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.rotation import Angles, Convention, angles, even_width, frequencies, spread, turn
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.rotation import Angles, Convention, angles, even_width, frequencies, spread, turn
 
 
 class ClippedRope(Encoding):
@@ -59,8 +59,8 @@ class ClippedRope(Encoding):
         kept = 0.5 * (1 + phase.cos()) if self.taper == "hann" else torch.zeros_like(phase)
         return theta * torch.nn.functional.pad(kept, (len(theta) - self.clipped, 0), value=1.0)
 
-    def prepare(self, place: Place) -> Angles:
-        at = place.positions[..., 0]
+    def prepare(self, positions: Positions) -> Angles:
+        at = positions.values[..., 0]
         return spread(angles(self.theta(at.device), at).unsqueeze(1), self.pairs)
 
     def rotate(

@@ -1,4 +1,4 @@
-"""A convolution over the embeddings: neighbours tell where a token stands."""
+"""A convolution over the embeddings: neighbors tell where a token stands."""
 
 from typing import Annotated
 
@@ -8,17 +8,17 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
-from ordinate.core.neighbours import in_line, on_grid
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.neighbors import in_line, on_grid
 
 MOST_TEXT, MOST_GRID = 255, 31  # tokens along a window; every one of them, on a grid their square, is a step of work
 
 
 class Conditional(Encoding):
-    """Adds to each embedding a trained mixture of its neighbours', channel by channel, after the conditional encoding
-    of vision transformers. Order shows in who the neighbours are, and edges show where there are none. On grids the
+    """Adds to each embedding a trained mixture of its neighbors', channel by channel, after the conditional encoding
+    of vision transformers. Order shows in who the neighbors are, and edges show where there are none. On grids the
     window is a square; causal models look at earlier tokens alone. It has no table and no longest length."""
 
     family = "added"
@@ -48,7 +48,7 @@ class Conditional(Encoding):
             )
         if shape.axes == 2 and window > MOST_GRID:
             raise InputError(f"conditional takes a window of at most {MOST_GRID} on a grid, got {window}")
-        super().__init__(shape, shift_invariant=True, axes=(1, 2), reads=("neighbours",))
+        super().__init__(shape, shift_invariant=True, axes=(1, 2), reads=("neighbors",))
         half = window // 2
         across = range(half, -half - 1, -1)
         self.line = range(window) if shape.causal else across
@@ -62,14 +62,14 @@ class Conditional(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.kernel, std=self.std, generator=generator)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
         if self.shape.axes == 1:
-            neighbours = in_line(place, self.line)
+            neighbors = in_line(positions, self.line)
         else:
-            neighbours = on_grid(place, self.grid, causal=self.shape.causal)
-        full = wide(x)
+            neighbors = on_grid(positions, self.grid, causal=self.shape.causal)
+        full = upcast(x)
         total = full
-        for weight, (at, there) in zip(wide(self.kernel), neighbours, strict=True):
+        for weight, (at, there) in zip(upcast(self.kernel), neighbors, strict=True):
             beside = full.gather(1, at.unsqueeze(-1).expand(full.shape))
             total = total + torch.where(there.unsqueeze(-1), beside, 0) * weight
         return total.to(x.dtype)

@@ -8,11 +8,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu, "tanh": torch.tanh}
 
@@ -30,7 +30,7 @@ class Continuous(Encoding):
         *,
         hidden: Annotated[int | None, Param("width of the network; none: that of the model", low=1)] = None,
         activation: Annotated[Literal["gelu", "relu", "tanh"], Param("the function phi inside the network")] = "gelu",
-        normaliser: Annotated[
+        normalizer: Annotated[
             float | None, Param("L, by which positions are divided; none: the trained length", low=1e-6)
         ] = None,
         size: Size = 1.0,
@@ -38,7 +38,7 @@ class Continuous(Encoding):
         dropout: Dropout = 0.0,
     ) -> None:
         super().__init__(shape, real=True)
-        self.activation, self.normaliser = activation, normaliser or float(shape.length)
+        self.activation, self.normalizer = activation, normalizer or float(shape.length)
         self.adding = Adding(shape, size, dropout, scale_tokens)
         width = hidden or shape.dim
         self.inner = nn.Parameter(torch.empty(width, 1))
@@ -53,12 +53,12 @@ class Continuous(Encoding):
         with torch.no_grad():
             self.outer.mul_(self.adding.measured(self.values))
 
-    def values(self, place: Place) -> Float[Tensor, "#b n d"]:
+    def values(self, positions: Positions) -> Float[Tensor, "#b n d"]:
         """What the network makes of these positions."""
-        weight = wide(self.inner)
-        share = (wide(place.positions) / self.normaliser).to(weight.dtype)
-        inside = F.linear(share, weight, wide(self.inner_bias))
-        return F.linear(ACTIVATIONS[self.activation](inside), wide(self.outer))
+        weight = upcast(self.inner)
+        share = (upcast(positions.values) / self.normalizer).to(weight.dtype)
+        inside = F.linear(share, weight, upcast(self.inner_bias))
+        return F.linear(ACTIVATIONS[self.activation](inside), upcast(self.outer))
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        return self.adding(x, self.values(place), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        return self.adding(x, self.values(positions), self.training)

@@ -11,8 +11,8 @@ from torch.autograd.function import once_differentiable
 from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.precision import wide
+from ordinate.core.positions import AttentionContext
+from ordinate.core.precision import upcast
 
 ROWS = 64  # queries at a time
 
@@ -44,18 +44,18 @@ class Cope(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.zeros_(self.table)  # as in the paper: training starts without positions
 
-    def score(
+    def score_mod(
         self,
         scores: Float[Tensor, "b h q k"],
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         by_position = q @ self.table.to(q.dtype)
-        if pair.visible is None:
+        if context.visible is None:
             raise InputError("cope counts back from each query: give it a causal pair")
-        given = (wide(scores), wide(by_position), pair.visible, pair.start)
+        given = (upcast(scores), upcast(by_position), context.visible, context.start)
         counted: Tensor = _Count.apply(*given)  # type: ignore[no-untyped-call]
         return counted.to(scores.dtype)
 

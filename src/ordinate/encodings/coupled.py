@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ordinate.core.added import Adding, Dropout, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import LARGEST_POSITION, Place
-from ordinate.core.spans import check_digits, check_rows, digit_counts, first_position
+from ordinate.core.positions import LARGEST_POSITION, Positions
+from ordinate.encodings._shared.additive import Adding, Dropout, Size
+from ordinate.encodings._shared.spans import check_digits, check_rows, digit_counts, first_position
 
 
 class Coupled(Encoding):
@@ -49,7 +49,7 @@ class Coupled(Encoding):
             shape,
             past="untrained" if counts or rows > shape.length else "refuses",
             limit=LARGEST_POSITION if counts else rows,
-            reads=("tokens", "neighbours") if counts else (),
+            reads=("tokens", "neighbors") if counts else (),
         )
         self.adding = Adding(shape, size, dropout)
         matched = self.adding.matched
@@ -59,16 +59,16 @@ class Coupled(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.table, std=self.std, generator=generator)
 
-    def ids(self, place: Place) -> Int[Tensor, "#b n"]:
+    def ids(self, positions: Positions) -> Int[Tensor, "#b n"]:
         """The row that each token looks up."""
         if self.source == "given":
-            return place.positions[..., 0]
-        return digit_counts(place, self.digits) + first_position(place)
+            return positions.values[..., 0]
+        return digit_counts(positions, self.digits) + first_position(positions)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        ids = self.ids(place)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        ids = self.ids(positions)
         if self.source == "given":
-            self.check_range(place)
+            self.check_range(positions)
         else:
             check_rows("coupled", ids, len(self.table))
         return self.adding(x, nn.functional.embedding(ids, self.table), self.training)

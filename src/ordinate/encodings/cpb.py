@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.precision import wide
+from ordinate.core.positions import AttentionContext
+from ordinate.core.precision import upcast
 
 
 class Cpb(Encoding):
     """Feeds the offset of two tokens, on a logarithmic scale, to a small network that gives each head its bias
-    (continuous position bias). What was learnt in one window carries over to larger ones, and between positions."""
+    (continuous position bias). What was learned in one window carries over to larger ones, and between positions."""
 
     family = "bias"
     formula = (
@@ -71,7 +71,7 @@ class Cpb(Encoding):
 
     def network(self, offsets: Num[Tensor, "*shape axes"]) -> Float[Tensor, "*shape h"]:
         """The bias of every head at each offset."""
-        outer = wide(self.outer)
+        outer = upcast(self.outer)
         x = offsets.to(outer.dtype)
         if self.distance == "window":
             x = x.sign() * torch.log2(1 + x.abs() * (8 / (self.window - 1))) / 3
@@ -79,22 +79,22 @@ class Cpb(Encoding):
             x = x.sign() * torch.log1p(x.abs())
         active = nn.functional.relu if self.activation == "relu" else nn.functional.silu
         for weight, bias in zip(self.weights, self.biases, strict=True):
-            x = active(nn.functional.linear(x, wide(weight), wide(bias)))
+            x = active(nn.functional.linear(x, upcast(weight), upcast(bias)))
         x = nn.functional.linear(x, outer)
         return x if self.bound is None else self.bound * torch.sigmoid(x)
 
-    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         return self.network(gaps[:, None]).t()
 
-    def gap_only(self) -> bool:
+    def relative_only(self) -> bool:
         return self.shape.axes == 1
 
-    def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
         if self.shape.axes == 1:
-            text = super().bias(pair)
+            text = super().bias(context)
             assert text is not None
             return text
-        offsets = pair.q.positions[:, :, None] - pair.k.positions[:, None]
+        offsets = context.q.values[:, :, None] - context.k.values[:, None]
         known = _distinct(offsets)
         if known is None:
             return self.network(offsets).movedim(-1, 1)

@@ -12,9 +12,9 @@ from torch.nn.functional import leaky_relu_, softplus
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.precision import wide
-from ordinate.core.slopes import slopes
+from ordinate.core.positions import AttentionContext
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.slopes import slopes
 
 TILE = 8192  # pairs of query and key whose hidden layer (32 numbers each, 1 MB) fits a processor's cache
 SLOPE = 0.01  # of LeakyReLU below 0
@@ -60,27 +60,27 @@ class Dape(Encoding):
             with torch.no_grad():
                 self.raw.copy_((drawn * torch.tensor([[1.0], [2.0]], dtype=torch.float32)).expm1().log())
 
-    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         if self.raw is None:
             slope = torch.tensor(slopes(self.shape.heads), dtype=torch.float32, device=gaps.device)
-            return -slope[:, None] * wide(gaps.abs())
-        a, p = softplus(wide(self.raw))[..., None].unbind()
+            return -slope[:, None] * upcast(gaps.abs())
+        a, p = softplus(upcast(self.raw))[..., None].unbind()
         penalty: Tensor = -p * torch.log1p(a * gaps.abs().to(a.dtype))
         return penalty
 
-    def score(
+    def score_mod(
         self,
         scores: Float[Tensor, "b h q k"],
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         """The penalty itself is added as every bias is."""
-        penalty = self.bias(pair)
+        penalty = self.bias(context)
         assert penalty is not None
         weights = (weight.to(scores.dtype) for weight in (self.inner, self.inner_bias, self.outer))
-        ahead = pair.start if pair.causal else pair.k.length
+        ahead = context.start if context.causal else context.k.length
         adapted: Tensor = _Adapt.apply(scores, penalty.to(scores.dtype), *weights, ahead)  # type: ignore[no-untyped-call]
         return adapted
 

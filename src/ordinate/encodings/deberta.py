@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from ordinate.core.encoding import Encoding, Features, Paper, Past, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.skew import by_gap, skew_line
+from ordinate.core.positions import AttentionContext
+from ordinate.encodings._shared.skew import skew_line, toeplitz
 
 
 class Deberta(Encoding):
@@ -70,24 +70,24 @@ class Deberta(Encoding):
         distance = gap if self.buckets is None else log_bucket(gap, self.buckets, self.farthest)
         return (distance if self.shape.causal else distance + self.span).clamp(0, len(self.vectors) - 1)
 
-    def match(
+    def qk_scores(
         self,
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         scale = (3 * q.shape[-1]) ** -0.5
-        line = self.rows(skew_line(pair)) if pair.consecutive else None
+        line = self.rows(skew_line(context)) if context.consecutive else None
         vectors = (self.vectors if line is None else nn.functional.embedding(line, self.vectors)).to(q.dtype)
         keys = self._heads(nn.functional.linear(vectors, self.to_keys.to(q.dtype)))
         queries = nn.functional.linear(vectors, self.to_queries.to(q.dtype), self.queries_bias.to(q.dtype))
         q, queries = q * scale, self._heads(queries * scale)
         if line is not None:
-            to_distance = by_gap(q, keys, pair.q.length - 1, pair.k.length)
-            to_content = _by_key(k, queries.flip(1), pair.q.length)
+            to_distance = toeplitz(q, keys, context.q.length - 1, context.k.length)
+            to_content = _by_key(k, queries.flip(1), context.q.length)
         else:
-            rows = self.rows(pair.gap())[:, None]
+            rows = self.rows(context.relative_positions())[:, None]
             to_distance = (q @ keys.mT).gather(-1, rows.expand(*q.shape[:3], -1))
             to_content = (k @ queries.mT).gather(-1, rows.mT.expand(*k.shape[:3], -1))
         return q @ k.mT + to_distance + to_content.mT
@@ -100,12 +100,12 @@ def _by_key(k: Float[Tensor, "b h k e"], line: Float[Tensor, "h g e"], queries: 
     """Products of keys with the vectors of their gaps, in rising order; few queries need few gaps of each key."""
     keys, first = k.shape[2], line.shape[1] - queries
     if queries == keys:
-        return by_gap(k, line, first, queries)
+        return toeplitz(k, line, first, queries)
     parts, line = [], nn.functional.pad(line, (0, 0, queries, 0))
     for start in range(0, keys, size := max(queries, 64)):
         part = k[:, :, start : start + size]
         low = first + queries - start - part.shape[2] + 1
-        parts.append(by_gap(part, line[:, low : low + queries + part.shape[2] - 1], part.shape[2] - 1, queries))
+        parts.append(toeplitz(part, line[:, low : low + queries + part.shape[2] - 1], part.shape[2] - 1, queries))
     return torch.cat(parts, dim=2)
 
 

@@ -1,6 +1,6 @@
 """The position's decimal digits, added to the embeddings."""
 
-from ordinate.core.digits import DigitEncoding
+from ordinate.encodings._shared.digits import DigitEncoding
 
 
 class Decimal(DigitEncoding):

@@ -3,8 +3,8 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.digits import DigitEncoding
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.digits import DigitEncoding
 
 
 class DecimalNorm(DigitEncoding):
@@ -15,5 +15,5 @@ class DecimalNorm(DigitEncoding):
     formula = r"PE_{p,k} = \bigl(\lfloor p\,/\,10^{D-1-k} \rfloor \bmod 10 - 4.5\bigr) / 4.5"
     base = 10
 
-    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
-        return (super().table(place) - 4.5) / 4.5
+    def table(self, positions: Positions) -> Float[Tensor, "#b n d"]:
+        return (super().table(positions) - 4.5) / 4.5

@@ -9,10 +9,10 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from ordinate.core.encoding import Encoding, Paper, Shape, gap_line
+from ordinate.core.encoding import Encoding, Paper, Shape, relative_line
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair, Place
-from ordinate.core.precision import wide
+from ordinate.core.positions import AttentionContext, Positions
+from ordinate.core.precision import upcast
 
 _AT_ONCE = 2**19  # pairs of query and key whose hidden layers are held at a time
 
@@ -38,7 +38,7 @@ class Fire(Encoding):
         hidden: Annotated[int, Param("width of the network", low=1)] = 32,
         threshold: Annotated[
             float | None,
-            Param("start of the learned L, below which positions are not normalised; none: trained length", low=1.0),
+            Param("start of the learned L, below which positions are not normalized; none: trained length", low=1.0),
         ] = None,
         c: Annotated[float, Param("start of the learned scale inside the logarithm", low=1e-6)] = 0.1,
         share_layers: Annotated[bool, Param("one network for all layers (the paper's FIRE-S)")] = False,
@@ -59,41 +59,41 @@ class Fire(Encoding):
             bound = (self.outer.shape[1] if weight is self.outer else 1) ** -0.5  # torch's own start for linear layers
             nn.init.uniform_(weight, -bound, bound, generator=generator)
 
-    def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
-        near = self._near(pair)
-        far = pair.q.rows(near, pair.q.length)
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
+        near = self._near(context)
+        far = context.q.rows(near, context.q.length)
         if near == 0:
-            return self._far(far, pair.k)
-        line = self._values(gap_line(replace(pair, q=pair.q.rows(0, near))))
-        bias = line.unfold(-1, pair.k.length, 1).flip(1).unsqueeze(0)
-        return bias if near == pair.q.length else torch.cat((bias, self._far(far, pair.k)), dim=2)
+            return self._far(far, context.k)
+        line = self._values(relative_line(replace(context, q=context.q.rows(0, near))))
+        bias = line.unfold(-1, context.k.length, 1).flip(1).unsqueeze(0)
+        return bias if near == context.q.length else torch.cat((bias, self._far(far, context.k)), dim=2)
 
-    def _near(self, pair: Pair) -> int:
-        """How many queries, from the first, surely stand no farther than L: they share one normaliser, so that their
+    def _near(self, context: AttentionContext) -> int:
+        """How many queries, from the first, surely stand no farther than L: they share one normalizer, so that their
         biases depend on the gap alone and the network runs once for each gap. 0 where nobody can tell."""
-        if not pair.consecutive or pair.q.first is None or self.c.is_meta or torch.compiler.is_compiling():
+        if not context.consecutive or context.q.first is None or self.c.is_meta or torch.compiler.is_compiling():
             return 0
         length = int(abs(self.multiplier.item()) * self.threshold * (1 - 1e-6))
-        return max(0, min(pair.q.length, length + 1 - pair.q.first))
+        return max(0, min(context.q.length, length + 1 - context.q.first))
 
-    def _far(self, q: Place, k: Place) -> Float[Tensor, "#b h q k"]:
+    def _far(self, q: Positions, k: Positions) -> Float[Tensor, "#b h q k"]:
         """Each query and key by itself. Many go in parts that are recomputed in the backward pass: a hidden layer for
         every pair is large."""
-        parts = q.positions.split(max(1, _AT_ONCE // (len(q.positions) * k.length)), dim=1)
+        parts = q.values.split(max(1, _AT_ONCE // (len(q.values) * k.length)), dim=1)
         again = len(parts) > 1 and torch.is_grad_enabled() and not torch.compiler.is_compiling()
         run = partial(checkpoint, self._values, use_reentrant=False) if again else self._values
-        found = [run(at - k.positions[:, None, :, 0], at) for at in parts]
+        found = [run(at - k.values[:, None, :, 0], at) for at in parts]
         return torch.cat(found, dim=2).transpose(0, 1)
 
     def _values(
         self, gaps: Num[Tensor, "*shape"], at: Num[Tensor, "#b q 1"] | None = None
     ) -> Float[Tensor, " h *shape"]:
         """The network at these gaps, for queries that stand here, or anywhere up to L."""
-        scale = wide(self.c).abs()
+        scale = upcast(self.c).abs()
         gaps = gaps.clamp(min=0).to(scale.dtype)  # keys ahead are masked; the logarithm must not see them
-        longest = (wide(self.multiplier) * self.threshold).abs()
+        longest = (upcast(self.multiplier) * self.threshold).abs()
         if at is not None:
             longest = torch.maximum(longest, at.to(scale.dtype))
         ratio = torch.log1p(scale * gaps) / (torch.log1p(scale * longest) + 1e-6)
-        hidden = torch.relu(nn.functional.linear(ratio.unsqueeze(-1), wide(self.inner), wide(self.inner_bias)))
-        return nn.functional.linear(hidden, wide(self.outer)).movedim(-1, 0).contiguous()
+        hidden = torch.relu(nn.functional.linear(ratio.unsqueeze(-1), upcast(self.inner), upcast(self.inner_bias)))
+        return nn.functional.linear(hidden, upcast(self.outer)).movedim(-1, 0).contiguous()

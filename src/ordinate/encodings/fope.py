@@ -11,9 +11,9 @@ from torch.nn.functional import pad
 from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
-from ordinate.core.rotation import Angles, Convention, angles, even_width, frequencies, lay_out, turn
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.rotation import Angles, Convention, angles, even_width, frequencies, lay_out, turn
 
 
 class Fope(Encoding):
@@ -78,11 +78,11 @@ class Fope(Encoding):
             self.sums.normal_(0.0, self.sigma / math.sqrt(self.kept), generator=generator)
             self.sums.diagonal(dim1=-2, dim2=-1).add_(1.0)
 
-    def prepare(self, place: Place) -> Angles:
-        at, width = place.positions[..., 0], self.shape.head_dim
+    def prepare(self, positions: Positions) -> Angles:
+        at, width = positions.values[..., 0], self.shape.head_dim
         theta = frequencies(width, self.base, at.device)[: self.kept]
         angle = angles(theta, at).unsqueeze(1)
-        sums = wide(self.sums).to(at.device)
+        sums = upcast(self.sums).to(at.device)
         still = width // 2 - self.kept
         cos = pad(angle.cos().to(sums.dtype) @ sums[0], (0, still), value=1.0)
         sin = pad(angle.sin().to(sums.dtype) @ sums[1], (0, still))

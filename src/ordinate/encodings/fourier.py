@@ -8,12 +8,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
 
 
 class Fourier(Encoding):
@@ -69,14 +69,14 @@ class Fourier(Encoding):
             self.outer.mul_(factor)
             self.outer_bias.mul_(factor)
 
-    def values(self, place: Place) -> Float[Tensor, "#b n d"]:
+    def values(self, positions: Positions) -> Float[Tensor, "#b n d"]:
         """What the network makes of these positions."""
         # a plain sum over the axes: a matrix product may be rounded to fewer digits than angles need
-        angle = (wide(place.positions).unsqueeze(-2) * wide(self.waves)).sum(dim=-1)
+        angle = (upcast(positions.values).unsqueeze(-2) * upcast(self.waves)).sum(dim=-1)
         waves = torch.cat((angle.cos(), angle.sin()), dim=-1) / math.sqrt(2 * len(self.waves))
-        inner, outer = wide(self.inner), wide(self.outer)
-        inside = F.linear(waves.to(inner.dtype), inner, wide(self.inner_bias))
-        return F.linear(F.gelu(inside), outer, wide(self.outer_bias))
+        inner, outer = upcast(self.inner), upcast(self.outer)
+        inside = F.linear(waves.to(inner.dtype), inner, upcast(self.inner_bias))
+        return F.linear(F.gelu(inside), outer, upcast(self.outer_bias))
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        return self.adding(x, self.values(place), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        return self.adding(x, self.values(positions), self.training)

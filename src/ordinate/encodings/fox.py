@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair, Place
-from ordinate.core.precision import wide
+from ordinate.core.positions import AttentionContext, Positions
+from ordinate.core.precision import upcast
 
 
 class Fox(Encoding):
@@ -46,23 +46,23 @@ class Fox(Encoding):
         nn.init.constant_(self.offset, self.start)
 
     def features(
-        self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m h"] | None
+        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m h"] | None
     ) -> Float[Tensor, "b n h"]:
         """What has been kept since the first token, as a logarithm: a running sum, so that a cache can continue it."""
-        kept = nn.functional.logsigmoid(nn.functional.linear(wide(x), wide(self.weight), wide(self.offset)))
-        if place.keep is not None:
-            kept = kept.where(place.keep[..., None], 0.0)  # padding makes nobody forget
+        kept = nn.functional.logsigmoid(nn.functional.linear(upcast(x), upcast(self.weight), upcast(self.offset)))
+        if positions.padding_mask is not None:
+            kept = kept.where(positions.padding_mask[..., None], 0.0)  # padding makes nobody forget
         total = kept.cumsum(dim=1)
         return total if before is None else total + before[:, -1:]
 
-    def score(
+    def score_mod(
         self,
         scores: Float[Tensor, "b h q k"],
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         assert features is not None
-        of_queries, of_keys = (x.mT.to(scores.dtype) for x in (pair.queries(features), features))
+        of_queries, of_keys = (x.mT.to(scores.dtype) for x in (context.queries(features), features))
         return (scores + of_queries[..., None]).sub_(of_keys[:, :, None])

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.precision import wide
+from ordinate.core.positions import AttentionContext
+from ordinate.core.precision import upcast
 
 
 class Graph(Encoding):
@@ -45,11 +45,11 @@ class Graph(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.table, std=self.std, generator=generator)
 
-    def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
-        if pair.relation is None:
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
+        if context.relation is None:
             raise InputError("graph reads the relation of tokens: put it into the pair, or pass relation= to the model")
-        looked = not (pair.relation.is_meta or torch.compiler.is_compiling())
-        if looked and pair.relation.numel() and (least := int(pair.relation.min())) < -1:
+        looked = not (context.relation.is_meta or torch.compiler.is_compiling())
+        if looked and context.relation.numel() and (least := int(context.relation.min())) < -1:
             raise InputError(f"graph reads relations from -1 (no path) on, found {least}")
-        rows = pair.relation.clamp(-1, self.farthest) + 1
-        return wide(nn.functional.embedding(rows, self.table)).movedim(-1, 1)
+        rows = context.relation.clamp(-1, self.farthest) + 1
+        return upcast(nn.functional.embedding(rows, self.table)).movedim(-1, 1)

@@ -3,15 +3,15 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.added import Dropout, ScaleTokens, Size
-from ordinate.core.digits import DigitEncoding, digits
 from ordinate.core.encoding import Shape
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.additive import Dropout, ScaleTokens, Size
+from ordinate.encodings._shared.digits import DigitEncoding, digits
 
 
 class Gray(DigitEncoding):
     """Adds the reflected Gray code of the position, one digit per channel, most significant first: as binary digits,
-    but neighbouring positions differ in exactly one of them."""
+    but neighboring positions differ in exactly one of them."""
 
     formula = r"PE_{p,k} = \lfloor g\,/\,2^{D-1-k} \rfloor \bmod 2,\quad g = p \oplus \lfloor p/2 \rfloor"
     base = 2
@@ -26,7 +26,7 @@ class Gray(DigitEncoding):
     ) -> None:
         super().__init__(shape, size=size, scale_tokens=scale_tokens, dropout=dropout)
 
-    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
+    def table(self, positions: Positions) -> Float[Tensor, "#b n d"]:
         """Digits of the code at these positions, as defined."""
-        code = place.positions ^ (place.positions >> 1)
+        code = positions.values ^ (positions.values >> 1)
         return digits(code, self.shape.dim, self.base)

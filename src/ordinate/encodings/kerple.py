@@ -9,7 +9,7 @@ from torch.nn.functional import softplus
 
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.precision import wide
+from ordinate.core.precision import upcast
 
 
 class Kerple(Encoding):
@@ -40,11 +40,11 @@ class Kerple(Encoding):
 
     def a(self) -> Float[Tensor, " h"]:
         """The scale of distance, or in the power law the slope."""
-        return softplus(wide(self.raw_a))
+        return softplus(upcast(self.raw_a))
 
     def p(self) -> Float[Tensor, " h"]:
         """The weight of the logarithm, or the power, which stays below 2."""
-        raw = wide(self.raw_p)
+        raw = upcast(self.raw_p)
         return softplus(raw) if self.kind == "log" else 2 * torch.sigmoid(raw)
 
     def reset(self, generator: torch.Generator) -> None:
@@ -54,7 +54,7 @@ class Kerple(Encoding):
             self.raw_a.copy_(a.expm1().log())
             self.raw_p.copy_((2 * p).expm1().log() if self.kind == "log" else p.logit())
 
-    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         a, p = self.a()[:, None], self.p()[:, None]
         distance = gaps.abs().to(a.dtype)
         return -p * torch.log1p(a * distance) if self.kind == "log" else -a * distance**p

@@ -4,10 +4,10 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
-from ordinate.core.place import Place
-from ordinate.core.rows import Beyond, RowRange, Rows, read
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
+from ordinate.encodings._shared.position_table import Beyond, RowRange, Rows, read
 
 
 class Learned(Encoding):
@@ -48,6 +48,6 @@ class Learned(Encoding):
     def relabel(self, positions: Num[Tensor, "#b n 1"]) -> Num[Tensor, "#b n 1"]:
         return self.row_range.relabel(positions)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        self.check_range(place)
-        return self.adding(x, read(self.table, place.positions), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        self.check_range(positions)
+        return self.adding(x, read(self.table, positions.values), self.training)

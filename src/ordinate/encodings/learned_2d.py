@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.rows import Beyond, RowRange, Rows, read
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
+from ordinate.encodings._shared.position_table import Beyond, RowRange, Rows, read
 
 
 class Learned2D(Encoding):
@@ -63,15 +63,15 @@ class Learned2D(Encoding):
     def relabel(self, positions: Num[Tensor, "#b n 2"]) -> Num[Tensor, "#b n 2"]:
         return self.row_range.relabel(positions)
 
-    def values(self, place: Place) -> Float[Tensor, "#b n d"]:
+    def values(self, positions: Positions) -> Float[Tensor, "#b n d"]:
         """The trained vectors of these cells; between cells, bilinearly."""
-        at = place.positions
+        at = positions.values
         if self.row is None or self.column is None:
             assert self.cells is not None
             return read(self.cells, at)
         row, column = read(self.row, at[..., :1]), read(self.column, at[..., 1:])
         return row + column if self.mode == "sum" else torch.cat((row, column), dim=-1)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        self.check_range(place)
-        return self.adding(x, self.values(place), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        self.check_range(positions)
+        return self.adding(x, self.values(positions), self.training)

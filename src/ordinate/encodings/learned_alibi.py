@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.precision import wide
-from ordinate.core.slopes import slopes
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.slopes import slopes
 
 
 class LearnedAlibi(Encoding):
@@ -49,7 +49,7 @@ class LearnedAlibi(Encoding):
         with torch.no_grad():
             self.log_slopes.copy_(start.log().expand_as(self.log_slopes))
 
-    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
-        slope = wide(self.log_slopes).exp()[..., None]
+    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        slope = upcast(self.log_slopes).exp()[..., None]
         penalty = slope * gaps.abs().to(slope.dtype)
         return -torch.where(gaps < 0, penalty[-1], penalty[0])

@@ -9,8 +9,8 @@ from torch import Tensor
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.precision import wide
+from ordinate.core.positions import AttentionContext
+from ordinate.core.precision import upcast
 
 # (row, column) steps clockwise from up, 45 degrees apart
 _COMPASS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
@@ -64,8 +64,8 @@ class LookHere(Encoding):
         flat = [_EVERYWHERE[h if free < 4 else 4 * h // free] for h in range(free)]
         self.slopes = [slope * m for m in steep + flat]
 
-    def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
-        ahead = wide(pair.k.positions[:, None] - pair.q.positions[:, :, None])
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
+        ahead = upcast(context.k.values[:, None] - context.q.values[:, :, None])
         distance = ahead.square().sum(dim=-1).sqrt()
         device = distance.device
         slopes = torch.tensor(self.slopes, dtype=torch.float32, device=device)[:, None, None]

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
-from ordinate.core.rotation import Angles, Convention, even_width, frequencies, spread, turn
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.rotation import Angles, Convention, even_width, frequencies, spread, turn
 
 
 class LRope(Encoding):
@@ -48,9 +48,9 @@ class LRope(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.zeros_(self.w)
 
-    def prepare(self, place: Place) -> Angles:
-        at = wide(place.positions[..., 0])[:, None, :, None]
-        theta = frequencies(self.shape.head_dim, self.base, at.device) * wide(self.w).exp()
+    def prepare(self, positions: Positions) -> Angles:
+        at = upcast(positions.values[..., 0])[:, None, :, None]
+        theta = frequencies(self.shape.head_dim, self.base, at.device) * upcast(self.w).exp()
         return spread(at * theta[:, None], self.pairs)
 
     def rotate(

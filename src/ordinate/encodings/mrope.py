@@ -9,9 +9,9 @@ from torch import Tensor
 from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
-from ordinate.core.rotation import Angles, Convention, even_width, frequencies, spread, turn
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.rotation import Angles, Convention, even_width, frequencies, spread, turn
 
 
 class MRope(Encoding):
@@ -53,8 +53,8 @@ class MRope(Encoding):
             )
         self.sections, self.base, self.pairs = sections, base, pairs
 
-    def prepare(self, place: Place) -> Angles:
-        at = wide(place.positions)
+    def prepare(self, positions: Positions) -> Angles:
+        at = upcast(positions.values)
         theta = frequencies(self.shape.head_dim, self.base, at.device)
         parts = [at[..., axis, None] * own for axis, own in enumerate(theta.split(self.sections))]
         return spread(torch.cat(parts, dim=-1).unsqueeze(1), self.pairs)

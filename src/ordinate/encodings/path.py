@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape
-from ordinate.core.householder import through_factors
-from ordinate.core.neighbours import convolved, with_earlier
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair, Place
-from ordinate.core.precision import wide
+from ordinate.core.positions import AttentionContext, Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.householder import through_factors
+from ordinate.encodings._shared.neighbors import convolved, with_earlier
 
 
 class Path(Encoding):
@@ -58,33 +58,33 @@ class Path(Encoding):
         nn.init.zeros_(self.strength_bias)  # beta starts at 1, which erases the direction
 
     def features(
-        self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m w"] | None
+        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m w"] | None
     ) -> Float[Tensor, "b n w"]:
         """Directions and strengths; before them what the next tokens' convolution needs."""
-        x = wide(x)
-        low = F.linear(x, wide(self.down))
-        beta = 2 * torch.sigmoid(F.linear(x, wide(self.strength), wide(self.strength_bias)))
-        if place.keep is not None:  # padding changes nothing on the way
-            low, beta = (part.where(place.keep[..., None], 0.0) for part in (low, beta))
+        x = upcast(x)
+        low = F.linear(x, upcast(self.down))
+        beta = 2 * torch.sigmoid(F.linear(x, upcast(self.strength), upcast(self.strength_bias)))
+        if positions.padding_mask is not None:  # padding changes nothing on the way
+            low, beta = (part.where(positions.padding_mask[..., None], 0.0) for part in (low, beta))
         if self.taps is None:
-            return torch.cat((self._directions(F.linear(low, wide(self.up))), beta), dim=-1)
+            return torch.cat((self._directions(F.linear(low, upcast(self.up))), beta), dim=-1)
         earlier = None if before is None else before[..., : self.rank]
-        line = F.linear(with_earlier(low, earlier, self.conv - 1), wide(self.up))
-        total = convolved(line, wide(self.taps), place, cached=before is not None)
+        line = F.linear(with_earlier(low, earlier, self.conv - 1), upcast(self.up))
+        total = convolved(line, upcast(self.taps), positions, cached=before is not None)
         return torch.cat((low, self._directions(F.silu(total)), beta), dim=-1)
 
     def _directions(self, x: Float[Tensor, "b n width"]) -> Float[Tensor, "b n width"]:
         """One unit vector per head."""
         return F.normalize(x.unflatten(-1, (self.shape.heads, -1)), dim=-1, eps=1e-6).flatten(-2)
 
-    def match(
+    def qk_scores(
         self,
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         assert features is not None
         _, w, beta = features.to(q.dtype).split(self.sizes, dim=-1)
         w = w.unflatten(-1, (self.shape.heads, -1)).transpose(1, 2)
-        return through_factors(q * q.shape[-1] ** -0.5, k, w, beta.mT, pair.start)
+        return through_factors(q * q.shape[-1] ** -0.5, k, w, beta.mT, context.start)

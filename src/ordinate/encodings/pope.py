@@ -10,9 +10,9 @@ from torch.nn.functional import softplus
 
 from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
-from ordinate.core.rotation import angles
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.rotation import angles
 
 Polar = dict[Side, tuple[Float[Tensor, "#b #h n e"], Float[Tensor, "#b #h n e"]]]
 
@@ -51,12 +51,12 @@ class Pope(Encoding):
         else:
             nn.init.uniform_(self.delta, -2 * math.pi, 0.0, generator=generator)
 
-    def prepare(self, place: Place) -> Polar:
-        at, width = place.positions[..., 0], self.shape.head_dim
+    def prepare(self, positions: Positions) -> Polar:
+        at, width = positions.values[..., 0], self.shape.head_dim
         exponent = torch.arange(width, dtype=torch.float32, device=at.device) / width
         angle = angles(self.base**-exponent, at).unsqueeze(1)
         # The paper keeps delta within one turn, which changes nothing. Taken from queries, keys may be shared by heads.
-        turned = angle - wide(self.delta)[:, None]
+        turned = angle - upcast(self.delta)[:, None]
         size = math.sqrt(2)  # attention divides by the root of 2d channels, where the root of d is meant
         return {"q": (size * turned.cos(), size * turned.sin()), "k": (angle.cos(), angle.sin())}
 
@@ -64,5 +64,5 @@ class Pope(Encoding):
         self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
     ) -> Float[Tensor, "b h n 2*e"]:
         cos, sin = state[side]
-        size = softplus(wide(x))
+        size = softplus(upcast(x))
         return torch.cat((size * cos, size * sin), dim=-1).to(x.dtype)

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
 
 
 class RandomFourier(Encoding):
@@ -35,16 +35,16 @@ class RandomFourier(Encoding):
         shape: Shape,
         *,
         sigma: Annotated[float, Param("spread of the frequencies, in turns over the trained length", low=1e-6)] = 10.0,
-        normaliser: Annotated[
+        normalizer: Annotated[
             float | None, Param("L, by which positions are divided; none: the trained length", low=1e-6)
         ] = None,
-        centred: Annotated[bool, Param("coordinates from -1 to 1, as in Segment Anything, not from 0 to 1")] = False,
+        centered: Annotated[bool, Param("coordinates from -1 to 1, as in Segment Anything, not from 0 to 1")] = False,
         size: Size = 1.0,
         scale_tokens: ScaleTokens = False,
         dropout: Dropout = 0.0,
     ) -> None:
         super().__init__(shape, axes=(1, 2, 3), real=True)
-        self.sigma, self.normaliser, self.centred = sigma, normaliser or float(shape.length), centred
+        self.sigma, self.normalizer, self.centered = sigma, normalizer or float(shape.length), centered
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.factor(0.5)  # sin² + cos² = 1, so their mean is 1/2
         waves = (shape.dim + 1) // 2  # an odd width drops the last cosine
@@ -55,13 +55,13 @@ class RandomFourier(Encoding):
         drawn = torch.empty(self.matrix.shape, dtype=torch.float32, device=generator.device)
         self.matrix.copy_(drawn.normal_(0.0, self.sigma, generator=generator))
 
-    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
+    def table(self, positions: Positions) -> Float[Tensor, "#b n d"]:
         """Sines, then cosines, at these positions, as defined."""
-        share = wide(place.positions) / self.normaliser
-        share = 2 * share - 1 if self.centred else share
+        share = upcast(positions.values) / self.normalizer
+        share = 2 * share - 1 if self.centered else share
         # a plain sum over the axes: a matrix product may be rounded to fewer digits than angles need
-        angle = 2 * math.pi * (share.unsqueeze(-1) * wide(self.matrix)).sum(dim=-2)
+        angle = 2 * math.pi * (share.unsqueeze(-1) * upcast(self.matrix)).sum(dim=-2)
         return torch.cat((angle.sin(), angle.cos()), dim=-1)[..., : self.shape.dim]
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        return self.adding(x, self.amplitude * self.table(place), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        return self.adding(x, self.amplitude * self.table(positions), self.training)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.precision import wide
+from ordinate.core.precision import upcast
 
 
 class Relative(Encoding):
@@ -43,7 +43,7 @@ class Relative(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.table, std=self.std, generator=generator)
 
-    def gap_bias(self, gaps: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, gaps: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
         ahead = 0 if self.shape.causal else self.farthest  # a causal model needs no rows for keys ahead
         rows = gaps.clamp(-ahead, self.farthest) + ahead
-        return wide(nn.functional.embedding(rows, self.table)).t()
+        return upcast(nn.functional.embedding(rows, self.table)).t()

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.precision import wide
-from ordinate.core.rotation import Convention, even_width, frequencies, turn_at
+from ordinate.core.positions import AttentionContext
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.rotation import Convention, even_width, frequencies, turn_at
 
 
 class Rerope(Encoding):
@@ -39,22 +39,22 @@ class Rerope(Encoding):
         super().__init__(shape, past="extends" if leak else "clips", shift_invariant=True, sided=False, real=True)
         self.window, self.leak, self.base, self.pairs = window or max(shape.length // 2, 1), leak, base, pairs
 
-    def match(
+    def qk_scores(
         self,
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         theta = frequencies(self.shape.head_dim, self.base, q.device)
-        i, j = wide(pair.q.positions[..., 0]), wide(pair.k.positions[..., 0])
-        scaled, gap = q * q.shape[-1] ** -0.5, pair.gap()[:, None]
+        i, j = upcast(context.q.values[..., 0]), upcast(context.k.values[..., 0])
+        scaled, gap = q * q.shape[-1] ** -0.5, context.relative_positions()[:, None]
         edge = (1 - self.leak) * self.window
 
         def product(i: Tensor, j: Tensor) -> Tensor:
             return turn_at(scaled, i, theta, self.pairs) @ turn_at(k, j, theta, self.pairs).mT
 
         scores = torch.where(gap < self.window, product(i, j), product(self.leak * i + edge, self.leak * j))
-        if pair.causal:
+        if context.causal:
             return scores
         return torch.where(gap > -self.window, scores, product(self.leak * i - edge, self.leak * j))

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core import scaling as scalings
 from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param, parameters
-from ordinate.core.place import Place
-from ordinate.core.rotation import Angles, Convention, angles, even_width, spread, turn
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared import scaling as scalings
+from ordinate.encodings._shared.rotation import Angles, Convention, angles, even_width, spread, turn
 
 Scaling = Literal["none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope", "proportional"]
 
@@ -91,18 +91,18 @@ class Rope(Encoding):
         self.width, self.pairs = width, pairs
         self.scaling = scalings.make(scaling, given)
 
-    def theta(self, place: Place) -> scalings.Scaled:
+    def theta(self, positions: Positions) -> scalings.Scaled:
         """Frequency of every pair, and the factor on cos and sin."""
-        return self.scaling(place.positions)
+        return self.scaling(positions.values)
 
-    def prepare(self, place: Place) -> Angles | None:
+    def prepare(self, positions: Positions) -> Angles | None:
         if self.width == 0:
             return None
-        theta, factor = self.theta(place)
-        theta = theta.to(place.positions.device)
+        theta, factor = self.theta(positions)
+        theta = theta.to(positions.values.device)
         if theta.dim() == 2:  # one set of frequencies per sequence
             theta = theta.unsqueeze(1)
-        return spread(angles(theta, place.positions[..., 0]).unsqueeze(1), self.pairs, factor)
+        return spread(angles(theta, positions.values[..., 0]).unsqueeze(1), self.pairs, factor)
 
     def rotate(
         self, x: Float[Tensor, "b h n e"], state: Angles | None, side: Side, features: Features | None = None

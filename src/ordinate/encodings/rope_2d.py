@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
-from ordinate.core.rotation import Angles, Convention, even_width, spread, turn
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.rotation import Angles, Convention, even_width, spread, turn
 
 
 class Rope2D(Encoding):
@@ -63,8 +63,8 @@ class Rope2D(Encoding):
             self.theta[0] = torch.cat((speed * direction.cos(), speed * across.cos()), dim=-1)
             self.theta[1] = torch.cat((speed * direction.sin(), speed * across.sin()), dim=-1)
 
-    def prepare(self, place: Place) -> Angles:
-        at = wide(place.positions)[:, None]  # b 1 n 2
+    def prepare(self, positions: Positions) -> Angles:
+        at = upcast(positions.values)[:, None]  # b 1 n 2
         if self.theta is not None:
             angle = at[..., :1] * self.theta[0][:, None] + at[..., 1:] * self.theta[1][:, None]
         else:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.precision import wide
+from ordinate.core.precision import upcast
 
 _AT_ONCE = 2**22  # cosines held at a time
 
@@ -37,11 +37,11 @@ class Sandwich(Encoding):
         super().__init__(shape, shift_invariant=True, real=True)
         self.width, self.base, self.first = width, base, first
 
-    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         count = self.width // 2
         k = torch.arange(self.first, self.first + count, dtype=torch.float32, device=gaps.device)
         theta = 1.0 / self.base ** (2 * k / self.width)
-        steps = wide(gaps)
+        steps = upcast(gaps)
         parts = theta.split(max(1, _AT_ONCE // max(len(gaps), 1)))
         waves = torch.stack([torch.cos(steps[:, None] * part).sum(dim=-1) for part in parts]).sum(dim=0)
         heads = self.shape.heads

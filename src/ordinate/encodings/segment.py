@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.core.added import Adding, Dropout, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.additive import Adding, Dropout, Size
 
 
 class Segment(Encoding):
@@ -44,11 +44,11 @@ class Segment(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.table, std=self.std, generator=generator)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        if place.segments is None:
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        if positions.segments is None:
             raise InputError("segment needs to know the segment of every token: pass segments= to the model")
-        if not torch.compiler.is_compiling() and not place.segments.is_meta:
-            low, high = (int(v) for v in place.segments.aminmax())
+        if not torch.compiler.is_compiling() and not positions.segments.is_meta:
+            low, high = (int(v) for v in positions.segments.aminmax())
             if low < 0 or high >= len(self.table):
                 raise InputError(f"segment knows segments 0 to {len(self.table) - 1}, found {low} to {high}")
-        return self.adding(x, nn.functional.embedding(place.segments, self.table), self.training)
+        return self.adding(x, nn.functional.embedding(positions.segments, self.table), self.training)

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, normalize
 
 from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
-from ordinate.core.neighbours import convolved, with_earlier
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
-from ordinate.core.rotation import Convention, even_width, frequencies, spread, turn
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.neighbors import convolved, with_earlier
+from ordinate.encodings._shared.rotation import Convention, even_width, frequencies, spread, turn
 
 
 class SelectiveRope(Encoding):
@@ -70,21 +70,21 @@ class SelectiveRope(Encoding):
                 nn.init.zeros_(weight)
 
     def features(
-        self, x: Float[Tensor, "b n d"], place: Place, before: Float[Tensor, "b m w"] | None
+        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m w"] | None
     ) -> Float[Tensor, "b n w"]:
         """The inner projection, which later tokens look back at, and the steps added up so far."""
-        unit = normalize(wide(x), dim=-1)
-        inner = linear(unit, wide(self.inner))
-        real = None if place.keep is None else place.keep.unsqueeze(-1)
+        unit = normalize(upcast(x), dim=-1)
+        inner = linear(unit, upcast(self.inner))
+        real = None if positions.padding_mask is None else positions.padding_mask.unsqueeze(-1)
         if real is not None:
             inner = inner * real  # whoever looks back at padding sees nothing, in a cached step too
         earlier = None if before is None else before[..., : self.rank]
-        projected = linear(with_earlier(inner, earlier, self.window - 1), wide(self.outer))
-        steps = convolved(projected, wide(self.conv), place, cached=before is not None)
+        projected = linear(with_earlier(inner, earlier, self.window - 1), upcast(self.outer))
+        steps = convolved(projected, upcast(self.conv), positions, cached=before is not None)
         if self.step_log is not None:
-            steps = steps + wide(self.step_log).exp()
+            steps = steps + upcast(self.step_log).exp()
         if self.gate is not None and self.gate_bias is not None:
-            share = linear(unit, wide(self.gate), wide(self.gate_bias)).sigmoid()
+            share = linear(unit, upcast(self.gate), upcast(self.gate_bias)).sigmoid()
             steps = (steps.unflatten(-1, (self.heads, -1)) * share.unsqueeze(-1)).flatten(-2)
         if real is not None:
             steps = steps * real

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.rotation import Convention, even_width, frequencies, turn_at
+from ordinate.core.positions import AttentionContext
+from ordinate.encodings._shared.rotation import Convention, even_width, frequencies, turn_at
 
 
 class SelfExtend(Encoding):
@@ -45,16 +45,16 @@ class SelfExtend(Encoding):
         super().__init__(shape, past="extends", shift_invariant=group == 1, sided=False)
         self.group, self.window, self.base, self.pairs = group, window or max(shape.length // 4, 1), base, pairs
 
-    def match(
+    def qk_scores(
         self,
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         theta = frequencies(self.shape.head_dim, self.base, q.device)
-        i, j = pair.q.positions[..., 0], pair.k.positions[..., 0]
-        scaled, gap = q * q.shape[-1] ** -0.5, pair.gap()[:, None]
+        i, j = context.q.values[..., 0], context.k.values[..., 0]
+        scaled, gap = q * q.shape[-1] ** -0.5, context.relative_positions()[:, None]
         far_i, far_j = i // self.group, j // self.group
         edge = self.window - self.window // self.group  # groups go on where single tokens end
 
@@ -62,6 +62,6 @@ class SelfExtend(Encoding):
             return turn_at(scaled, i, theta, self.pairs) @ turn_at(k, j, theta, self.pairs).mT
 
         scores = torch.where(gap < self.window, product(i, j), product(far_i + edge, far_j))
-        if pair.causal:
+        if context.causal:
             return scores
         return torch.where(gap > -self.window, scores, product(far_i - edge, far_j))

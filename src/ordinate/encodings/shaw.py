@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
+from ordinate.core.positions import AttentionContext
 
 
 class Shaw(Encoding):
@@ -45,30 +45,30 @@ class Shaw(Encoding):
         for table in self.parameters():
             nn.init.normal_(table, std=self.std, generator=generator)
 
-    def rows(self, pair: Pair) -> Int[Tensor, "#b q k"]:
+    def rows(self, context: AttentionContext) -> Int[Tensor, "#b q k"]:
         """The row of the tables for each query and key; a causal model needs none for keys ahead."""
         ahead = 0 if self.shape.causal else self.farthest
-        rows: Tensor = (-pair.gap()).clamp(-self.farthest, ahead) + self.farthest
+        rows: Tensor = (-context.relative_positions()).clamp(-self.farthest, ahead) + self.farthest
         return rows
 
-    def score(
+    def score_mod(
         self,
         scores: Float[Tensor, "b h q k"],
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         by_row = (q @ self.keys.t().to(q.dtype)) * q.shape[-1] ** -0.5
-        term: Tensor = by_row.gather(-1, self.rows(pair)[:, None].expand(scores.shape))
+        term: Tensor = by_row.gather(-1, self.rows(context)[:, None].expand(scores.shape))
         return scores + term
 
-    def mix(
-        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], pair: Pair
+    def weighted_values(
+        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], context: AttentionContext
     ) -> Float[Tensor, "b h q e"]:
         mixed = weights @ v
         if self.values is None:
             return mixed
         by_row = weights.new_zeros(*weights.shape[:3], len(self.values))
-        by_row = by_row.scatter_add(-1, self.rows(pair)[:, None].expand(weights.shape), weights)
+        by_row = by_row.scatter_add(-1, self.rows(context)[:, None].expand(weights.shape), weights)
         return mixed + by_row @ self.values.to(v.dtype)

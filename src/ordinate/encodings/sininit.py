@@ -4,11 +4,11 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Shape
-from ordinate.core.place import Place
-from ordinate.core.rows import Beyond, RowRange, Rows, read
-from ordinate.core.sines import Base, Exponent, Layout, sinusoid
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
+from ordinate.encodings._shared.position_table import Beyond, RowRange, Rows, read
+from ordinate.encodings._shared.sines import Base, Exponent, Layout, sinusoid
 
 
 class SinInit(Encoding):
@@ -40,7 +40,7 @@ class SinInit(Encoding):
         self.table = nn.Parameter(torch.empty(row_range.rows, shape.dim))
 
     def reset(self, generator: torch.Generator) -> None:
-        row = Place.range(len(self.table), device=self.table.device).positions
+        row = Positions.range(len(self.table), device=self.table.device).values
         start = sinusoid(row, self.shape.dim, base=self.base, layout=self.layout, exponent=self.exponent)
         with torch.no_grad():
             self.table.copy_(self.adding.factor(0.5) * start[0])  # sin² + cos² = 1, so their mean is 1/2
@@ -48,6 +48,6 @@ class SinInit(Encoding):
     def relabel(self, positions: Num[Tensor, "#b n 1"]) -> Num[Tensor, "#b n 1"]:
         return self.row_range.relabel(positions)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        self.check_range(place)
-        return self.adding(x, read(self.table, place.positions), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        self.check_range(positions)
+        return self.adding(x, read(self.table, positions.values), self.training)

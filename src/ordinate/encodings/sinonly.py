@@ -4,11 +4,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Shape
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
-from ordinate.core.sines import Base
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
+from ordinate.encodings._shared.sines import Base
 
 
 class SinOnly(Encoding):
@@ -32,10 +32,10 @@ class SinOnly(Encoding):
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.measured(self.table)  # slow sines hardly leave 0 within a short text
 
-    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
+    def table(self, positions: Positions) -> Float[Tensor, "#b n d"]:
         """Sines at these positions, as defined."""
-        k = torch.arange(self.shape.dim, dtype=torch.float32, device=place.positions.device)
-        return (wide(place.positions) * self.base ** -(k / self.shape.dim)).sin()
+        k = torch.arange(self.shape.dim, dtype=torch.float32, device=positions.values.device)
+        return (upcast(positions.values) * self.base ** -(k / self.shape.dim)).sin()
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        return self.adding(x, self.amplitude * self.table(place), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        return self.adding(x, self.amplitude * self.table(positions), self.training)

@@ -3,10 +3,10 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
-from ordinate.core.place import Place
-from ordinate.core.sines import Base, Exponent, Layout, sinusoid
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
+from ordinate.encodings._shared.sines import Base, Exponent, Layout, sinusoid
 
 
 class Sinusoidal(Encoding):
@@ -40,9 +40,9 @@ class Sinusoidal(Encoding):
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.factor(0.5)  # sin² + cos² = 1, so their mean is 1/2
 
-    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
+    def table(self, positions: Positions) -> Float[Tensor, "#b n d"]:
         """Sines and cosines at these positions, as defined."""
-        return sinusoid(place.positions, self.shape.dim, base=self.base, layout=self.layout, exponent=self.exponent)
+        return sinusoid(positions.values, self.shape.dim, base=self.base, layout=self.layout, exponent=self.exponent)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        return self.adding(x, self.amplitude * self.table(place), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        return self.adding(x, self.amplitude * self.table(positions), self.training)

@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.sines import Base, sinusoid
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
+from ordinate.encodings._shared.sines import Base, sinusoid
 
 
 class Sinusoidal2D(Encoding):
@@ -53,14 +53,14 @@ class Sinusoidal2D(Encoding):
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.factor(0.5)  # sin² + cos² = 1, so their mean is 1/2
 
-    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
+    def table(self, positions: Positions) -> Float[Tensor, "#b n d"]:
         """Sines and cosines at these positions, as defined."""
         within = "interleaved" if self.layout == "interleaved" else "halves"
         half = self.shape.dim // 2
-        axes = [sinusoid(at, half, base=self.base, layout=within) for at in place.positions.split(1, dim=-1)]
+        axes = [sinusoid(at, half, base=self.base, layout=within) for at in positions.values.split(1, dim=-1)]
         if self.layout == "sines_first":
-            axes = [part for pair in zip(*(axis.chunk(2, dim=-1) for axis in axes), strict=True) for part in pair]
+            axes = [part for context in zip(*(axis.chunk(2, dim=-1) for axis in axes), strict=True) for part in context]
         return torch.cat(axes, dim=-1)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        return self.adding(x, self.amplitude * self.table(place), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        return self.adding(x, self.amplitude * self.table(positions), self.training)

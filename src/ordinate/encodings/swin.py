@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.precision import wide
+from ordinate.core.positions import AttentionContext
+from ordinate.core.precision import upcast
 
 
 class Swin(Encoding):
@@ -46,23 +46,23 @@ class Swin(Encoding):
 
     def index(self, offsets: Int[Tensor, "*shape axes"]) -> Int[Tensor, "*shape"]:
         """The row of the table for each offset, as Swin numbers them: row by row."""
-        edge, place = self.window - 1, 2 * self.window - 1
+        edge, positions = self.window - 1, 2 * self.window - 1
         steps = offsets.clamp(-edge, edge) + edge
         index: Tensor = steps[..., 0]
         for axis in range(1, steps.shape[-1]):
-            index = index * place + steps[..., axis]
+            index = index * positions + steps[..., axis]
         return index
 
-    def gap_bias(self, gaps: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
-        return wide(nn.functional.embedding(self.index(gaps[:, None]), self.table)).t()
+    def relative_bias(self, gaps: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        return upcast(nn.functional.embedding(self.index(gaps[:, None]), self.table)).t()
 
-    def gap_only(self) -> bool:
+    def relative_only(self) -> bool:
         return self.shape.axes == 1
 
-    def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
         if self.shape.axes == 1:
-            text = super().bias(pair)
+            text = super().bias(context)
             assert text is not None
             return text
-        offsets = pair.q.positions[:, :, None] - pair.k.positions[:, None]
-        return wide(nn.functional.embedding(self.index(offsets), self.table)).movedim(-1, 1)
+        offsets = context.q.values[:, :, None] - context.k.values[:, None]
+        return upcast(nn.functional.embedding(self.index(offsets), self.table)).movedim(-1, 1)

@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.buckets import log_bucket
 from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.precision import wide
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.buckets import log_bucket
 
 
 class T5(Encoding):
@@ -48,6 +48,6 @@ class T5(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.table, std=self.std, generator=generator)
 
-    def gap_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         bucket = log_bucket(gaps, causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest)
-        return wide(nn.functional.embedding(bucket, self.table)).t()
+        return upcast(nn.functional.embedding(bucket, self.table)).t()

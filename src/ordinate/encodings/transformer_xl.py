@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair
-from ordinate.core.rotation import angles, frequencies
-from ordinate.core.skew import by_gap, skew_line
+from ordinate.core.positions import AttentionContext
+from ordinate.encodings._shared.rotation import angles, frequencies
+from ordinate.encodings._shared.skew import skew_line, toeplitz
 
 
 class TransformerXL(Encoding):
@@ -49,26 +49,26 @@ class TransformerXL(Encoding):
         angle = angles(frequencies(self.width, self.base, positions.device), positions)
         return angle.sin(), angle.cos()
 
-    def match(
+    def qk_scores(
         self,
         q: Float[Tensor, "b h q e"],
         k: Float[Tensor, "b h k e"],
-        pair: Pair,
+        context: AttentionContext,
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         q = q * q.shape[-1] ** -0.5
         u, v = (vector.to(q.dtype)[:, None] * q.shape[-1] ** -0.5 for vector in (self.u, self.v))
-        term = self.by_distance(q + v, pair)
+        term = self.by_distance(q + v, context)
         return torch.baddbmm(term.flatten(0, 1), (q + u).flatten(0, 1), k.flatten(0, 1).mT).view(term.shape)
 
-    def by_distance(self, q: Float[Tensor, "b h q e"], pair: Pair) -> Float[Tensor, "b h q k"]:
+    def by_distance(self, q: Float[Tensor, "b h q e"], context: AttentionContext) -> Float[Tensor, "b h q k"]:
         """The product of queries with W_R R_{i-j}."""
         projection = self.projection.to(q.dtype)
-        if pair.consecutive:
-            waves = torch.cat(self.waves(skew_line(pair)[None]), dim=-1).to(q.dtype)
-            return by_gap(q, waves @ projection.mT, pair.q.length - 1, pair.k.length)
+        if context.consecutive:
+            waves = torch.cat(self.waves(skew_line(context)[None]), dim=-1).to(q.dtype)
+            return toeplitz(q, waves @ projection.mT, context.q.length - 1, context.k.length)
         # sin(i-j) = sin i cos j - cos i sin j: queries take the part of i, so that any positions will do
-        (sin_i, cos_i), (sin_j, cos_j) = (self.waves(place.positions[..., 0]) for place in (pair.q, pair.k))
+        (sin_i, cos_i), (sin_j, cos_j) = (self.waves(positions.values[..., 0]) for positions in (context.q, context.k))
         sine, cosine = (q @ projection).chunk(2, dim=-1)
         sin_i, cos_i = sin_i.to(q.dtype)[:, None], cos_i.to(q.dtype)[:, None]
         turned = torch.cat((sine * sin_i + cosine * cos_i, cosine * sin_i - sine * cos_i), dim=-1)

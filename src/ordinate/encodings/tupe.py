@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.core.buckets import log_bucket
 from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Pair, Place
-from ordinate.core.precision import wide
+from ordinate.core.positions import AttentionContext, Positions
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.buckets import log_bucket
 
 
 class Tupe(Encoding):
@@ -69,20 +69,22 @@ class Tupe(Encoding):
     ) -> Float[Tensor, "b h n e"]:
         return x * 2**-0.5 if side == "q" else x  # two scores are added: each is scaled by sqrt(2d)
 
-    def projected(self, place: Place, weight: Float[Tensor, "inner d"]) -> Float[Tensor, "#b n h e"]:
+    def projected(self, positions: Positions, weight: Float[Tensor, "inner d"]) -> Float[Tensor, "#b n h e"]:
         """The queries or keys of positions."""
-        vectors = wide(nn.functional.embedding(place.positions[..., 0], self.vectors))
-        projected: Tensor = nn.functional.linear(vectors, wide(weight)).unflatten(-1, (self.shape.heads, -1))
+        vectors = upcast(nn.functional.embedding(positions.values[..., 0], self.vectors))
+        projected: Tensor = nn.functional.linear(vectors, upcast(weight)).unflatten(-1, (self.shape.heads, -1))
         return projected
 
-    def bias(self, pair: Pair) -> Float[Tensor, "#b h q k"]:
-        self.check_range(pair.k)
-        q, k = self.projected(pair.q, self.queries), self.projected(pair.k, self.keys)
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
+        self.check_range(context.k)
+        q, k = self.projected(context.q, self.queries), self.projected(context.k, self.keys)
         matched = torch.einsum("bqhe,bkhe->bhqk", q * (2 * self.shape.head_dim) ** -0.5, k)
-        bucket = log_bucket(pair.gap(), causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest)
-        bias = matched + wide(nn.functional.embedding(bucket, self.table)).movedim(-1, 1)
+        bucket = log_bucket(
+            context.relative_positions(), causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest
+        )
+        bias = matched + upcast(nn.functional.embedding(bucket, self.table)).movedim(-1, 1)
         if self.to_first is None:
             return bias
-        from_first, to_first = (at.positions[..., 0] == 0 for at in (pair.q, pair.k))
-        bias = torch.where(to_first[:, None, None], wide(self.to_first)[:, None, None], bias)
+        from_first, to_first = (at.values[..., 0] == 0 for at in (context.q, context.k))
+        bias = torch.where(to_first[:, None, None], upcast(self.to_first)[:, None, None], bias)
         return bias.masked_fill(from_first[:, None, :, None], 0.0)

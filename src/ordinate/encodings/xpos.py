@@ -10,8 +10,8 @@ from torch import Tensor
 from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.rotation import Convention, angles, even_width, frequencies, spread, turn
+from ordinate.core.positions import Positions
+from ordinate.encodings._shared.rotation import Convention, angles, even_width, frequencies, spread, turn
 
 
 class XPos(Encoding):
@@ -43,9 +43,9 @@ class XPos(Encoding):
         super().__init__(shape, shift_invariant=True, causal_only=True, limit=farthest)
         self.base, self.gamma, self.scale_base, self.pairs = base, gamma, scale_base, pairs
 
-    def prepare(self, place: Place) -> tuple[Any, Any]:
-        self.check_range(place)
-        at = place.positions[..., 0]
+    def prepare(self, positions: Positions) -> tuple[Any, Any]:
+        self.check_range(positions)
+        at = positions.values[..., 0]
         width = self.shape.head_dim
         angle = angles(frequencies(width, self.base, at.device), at).unsqueeze(1)
         k = torch.arange(0, width, 2, dtype=torch.float32, device=at.device)

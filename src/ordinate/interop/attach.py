@@ -11,13 +11,13 @@ from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
-from ordinate.core.place import Pair
+from ordinate.core.positions import AttentionContext
 from ordinate.interop import attention
 from ordinate.interop.fitting import attentions, fitting
 from ordinate.interop.installed import transformers
 from ordinate.interop.memory import Memory
 from ordinate.interop.own_positions import OwnPositions
-from ordinate.interop.passing import Pass, make_pair
+from ordinate.interop.passing import Pass, make_context
 from ordinate.model.assemble import distinct
 
 
@@ -45,7 +45,7 @@ def attach_hf(
 
 
 class Attached(nn.Module):
-    """The encodings of a model, as a part of it: an optimiser sees them, and `state_dict` carries them."""
+    """The encodings of a model, as a part of it: an optimizer sees them, and `state_dict` carries them."""
 
     def __init__(self, per_layer: Sequence[Encoding]) -> None:
         super().__init__()
@@ -93,19 +93,19 @@ class Attached(nn.Module):
         again = bool(base.is_gradient_checkpointing) and base.training
         memory = self._memory(base, given, again)
         b, n = sources[0].shape[:2]
-        pair = make_pair(given, (b, n), memory, causal=self.causal)
+        context = make_context(given, (b, n), memory, causal=self.causal)
         wanted = given.get("output_attentions")
         weights = bool(getattr(base.config, "output_attentions", False) if wanted is None else wanted)
-        given["ordinate"] = Pass(self.per_layer, pair, memory, shared=not again, weights=weights)
+        given["ordinate"] = Pass(self.per_layer, context, memory, shared=not again, weights=weights)
         if self.embedding_parts:
-            given |= {"input_ids": None, "inputs_embeds": self._embed(base, given, pair)}
+            given |= {"input_ids": None, "inputs_embeds": self._embed(base, given, context)}
         if self.own.tables and "position_ids" in self.arguments:  # nothing is looked up, so no length is too long
             given["position_ids"] = torch.zeros(1, n, dtype=torch.long, device=sources[0].device)
         return (), given
 
     def _told(self, given: dict[str, Any]) -> None:
         """Refuse silence where an encoding reads something beside positions."""
-        sources = {"segments": "token_type_ids", "tokens": "input_ids", "neighbours": "input_ids"}
+        sources = {"segments": "token_type_ids", "tokens": "input_ids", "neighbors": "input_ids"}
         for what, name in sources.items():
             if what in self.reads and given.get(name) is None:
                 reader = next(part.name for part in self.parts if what in part.reads)
@@ -121,11 +121,11 @@ class Attached(nn.Module):
             raise InputError("only a causal model can decode with a cache: this one is bidirectional")
         return None if cache is None else Memory(cache, len(self.per_layer))
 
-    def _embed(self, base: Any, given: dict[str, Any], pair: Pair) -> Float[Tensor, "b n d"]:
-        table, tokens, place = base.get_input_embeddings(), given.get("input_ids"), pair.q
-        if "neighbours" in self.reads and pair.k is not pair.q:  # their neighbours came earlier
-            place, tokens = pair.k, pair.k.tokens
+    def _embed(self, base: Any, given: dict[str, Any], context: AttentionContext) -> Float[Tensor, "b n d"]:
+        table, tokens, positions = base.get_input_embeddings(), given.get("input_ids"), context.q
+        if "neighbors" in self.reads and context.k is not context.q:  # their neighbors came earlier
+            positions, tokens = context.k, context.k.tokens
         x: Tensor = given["inputs_embeds"] if tokens is None else table(tokens)
         for part in self.embedding_parts:
-            x = part.embed(x, place.relabelled(part.relabel(place.positions)))
-        return x if place is pair.q else x[:, pair.start :]
+            x = part.embed(x, positions.with_values(part.relabel(positions.values)))
+        return x if positions is context.q else x[:, context.start :]

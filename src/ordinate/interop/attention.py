@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ordinate.core.errors import InputError
-from ordinate.core.precision import wide
+from ordinate.core.precision import upcast
 from ordinate.interop.passing import Pass
 from ordinate.model.attention import attend, weights
 
@@ -51,7 +51,7 @@ def attention(
         return attend(q, k, value, bound, features=ordinate_features).transpose(1, 2).contiguous(), None
     kept = weights(q, k, bound, ordinate_features)
     v = value.repeat_interleave(q.shape[1] // value.shape[1], dim=1)
-    mixed = bound.encoding.mix(F.dropout(kept, dropout), wide(v), bound.pair).to(value.dtype)
+    mixed = bound.encoding.weighted_values(F.dropout(kept, dropout), upcast(v), bound.context).to(value.dtype)
     return mixed.transpose(1, 2).contiguous(), kept.to(query.dtype)
 
 
@@ -80,7 +80,7 @@ def _bound(module: nn.Module, ordinate: Pass | None, mask: Tensor | None, asked:
     for name, what in _BEYOND.items():
         if asked.get(name) is not None:
             raise InputError(f"{type(module).__name__} asks for {what}, which an attached encoding does not do")
-    if asked.get("is_causal") not in (None, ordinate.pair.causal):
+    if asked.get("is_causal") not in (None, ordinate.context.causal):
         raise InputError(
             f"{type(module).__name__} changes from causal to bidirectional attention or back: not attached"
         )

@@ -20,15 +20,15 @@ SCHEMA = 1
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
-def whole_state(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, dict[str, Any]]:
+def whole_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, dict[str, Any]]:
     """Weights and moments by name. Ranks with shards must all call it."""
     weights = {name: _whole(tensor) for name, tensor in model.state_dict(keep_vars=True).items()}
     moments = {
-        name: {part: _whole(optimiser.state[weight][part]) for part in MOMENTS}
+        name: {part: _whole(optimizer.state[weight][part]) for part in MOMENTS}
         for name, weight in model.named_parameters()
-        if weight in optimiser.state
+        if weight in optimizer.state
     }
-    return {"model": weights, "optimiser": moments}
+    return {"model": weights, "optimizer": moments}
 
 
 def save(path: Path, owner: str, state: dict[str, Any]) -> None:
@@ -37,7 +37,7 @@ def save(path: Path, owner: str, state: dict[str, Any]) -> None:
         torch.save({"schema": SCHEMA, "owner": owner, **state}, file)
 
 
-def load(path: Path, owner: str, model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Any]:
+def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     """Put weights and moments back, all checked before any is used; returns the rest. Loads tensors, never code."""
     try:
         saved = read_tensors(path)
@@ -47,7 +47,7 @@ def load(path: Path, owner: str, model: nn.Module, optimiser: torch.optim.Optimi
         raise InputError(f"{path} is no checkpoint that this version reads: move it away")
     if saved.pop("owner", None) != owner:
         raise InputError(f"{path} belongs to another model or configuration: move it away")
-    weights, moments = saved.pop("model", None), saved.pop("optimiser", None)
+    weights, moments = saved.pop("model", None), saved.pop("optimizer", None)
     tensors: dict[str, Tensor] = model.state_dict(keep_vars=True)
     trained = {name for name, tensor in tensors.items() if isinstance(tensor, nn.Parameter)}
     try:
@@ -59,7 +59,7 @@ def load(path: Path, owner: str, model: nn.Module, optimiser: torch.optim.Optimi
         for name, weight in tensors.items():
             weight.copy_(_like(weights[name], weight))
             if name in moments:
-                optimiser.state[weight] = {
+                optimizer.state[weight] = {
                     "step": moments[name]["step"].to(weight.device if weight.is_cuda else "cpu"),
                     "exp_avg": _like(moments[name]["exp_avg"], weight),
                     "exp_avg_sq": _like(moments[name]["exp_avg_sq"], weight),

@@ -60,7 +60,7 @@ class TrunkConfig:
 
     @property
     def step_tokens(self) -> int:
-        """Tokens that one step of the optimiser learns from."""
+        """Tokens that one step of the optimizer learns from."""
         return self.batch * self.model.length
 
     @property

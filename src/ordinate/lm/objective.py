@@ -1,4 +1,4 @@
-"""A model with its loss as one module, which is what ranks wrap; and the optimiser of its weights."""
+"""A model with its loss as one module, which is what ranks wrap; and the optimizer of its weights."""
 
 import torch
 from jaxtyping import Float, Int
@@ -18,17 +18,17 @@ class Objective(nn.Module):
         self.states = torch.compile(model.states, dynamic=False) if compiled else model.states
 
     def forward(
-        self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"], documents: Int[Tensor, "b n"] | None
+        self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"], document_ids: Int[Tensor, "b n"] | None
     ) -> Float[Tensor, ""] | Float[Tensor, "b n"]:
         weight, line = self.model.unembedding, targets.flatten()
         if self.training:
-            return total_loss(self.states(tokens, documents).flatten(0, 1), weight, line)
+            return total_loss(self.states(tokens, document_ids).flatten(0, 1), weight, line)
         with torch.no_grad():  # not compiled, so that other lengths cost no compilation
-            states = self.model.states(tokens, documents)
+            states = self.model.states(tokens, document_ids)
         return token_losses(states.flatten(0, 1), weight, line).view_as(targets)
 
 
-def make_optimiser(config: TrunkConfig, model: nn.Module) -> torch.optim.Optimizer:
+def make_optimizer(config: TrunkConfig, model: nn.Module) -> torch.optim.Optimizer:
     """AdamW. Weight decay acts on matrices of the network alone: what an encoding trains is its own affair."""
     groups: dict[bool, list[nn.Parameter]] = {True: [], False: []}
     for name, weight in model.named_parameters():

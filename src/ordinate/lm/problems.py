@@ -106,10 +106,10 @@ def problem_row(corpus: Corpus, length: int, seed: int, number: int) -> tuple[np
     source = random.Random(seed_of(seed, "problems", number))
     context = length * len(_SYMBOLS) // (2 * len(corpus.encode(_SYMBOLS)))
     tokens: list[int] = []
-    documents: list[int] = []
+    document_ids: list[int] = []
     while len(tokens) <= length:
         kind = source.choice(sorted(KINDS))
         made = corpus.encode(draw(kind, source, context).text)
-        documents += [documents[-1] + 1 if documents else 0] * len(made)
+        document_ids += [document_ids[-1] + 1 if document_ids else 0] * len(made)
         tokens += made
-    return np.array(tokens[: length + 1]), np.array(documents[: length + 1])
+    return np.array(tokens[: length + 1]), np.array(document_ids[: length + 1])

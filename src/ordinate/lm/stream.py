@@ -26,20 +26,22 @@ class Rows:
 
     tokens: Int[Tensor, "b n"]
     targets: Int[Tensor, "b n"]
-    documents: Int[Tensor, "b n"] | None  # none: each row is of one document
+    document_ids: Int[Tensor, "b n"] | None  # none: each row is of one document
 
     def to(self, device: torch.device) -> "Rows":
-        documents = None if self.documents is None else self.documents.to(device)
-        return Rows(self.tokens.to(device), self.targets.to(device), documents)
+        document_ids = None if self.document_ids is None else self.document_ids.to(device)
+        return Rows(self.tokens.to(device), self.targets.to(device), document_ids)
 
     def split(self, size: int) -> list["Rows"]:
         """The same rows, so many at a time."""
         parts = range(0, len(self.tokens), size)
-        return [rows_of(self.tokens[i : i + size], self.targets[i : i + size], self.documents, i, size) for i in parts]
+        return [
+            rows_of(self.tokens[i : i + size], self.targets[i : i + size], self.document_ids, i, size) for i in parts
+        ]
 
 
-def rows_of(tokens: Tensor, targets: Tensor, documents: Tensor | None, start: int, size: int) -> Rows:
-    own = None if documents is None else documents[start : start + size]
+def rows_of(tokens: Tensor, targets: Tensor, document_ids: Tensor | None, start: int, size: int) -> Rows:
+    own = None if document_ids is None else document_ids[start : start + size]
     return Rows(tokens, targets, None if own is None or _single(own) else own)
 
 
@@ -63,10 +65,10 @@ def _row(config: TrunkConfig, corpus: Corpus, number: int) -> tuple[np.ndarray, 
 
 def _rows(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> Rows:
     tokens = torch.from_numpy(np.stack([tokens for tokens, _ in rows]))
-    documents = torch.from_numpy(np.stack([documents for _, documents in rows]))[:, :-1]
-    return Rows(tokens[:, :-1], tokens[:, 1:], None if _single(documents) else documents)
+    document_ids = torch.from_numpy(np.stack([document_ids for _, document_ids in rows]))[:, :-1]
+    return Rows(tokens[:, :-1], tokens[:, 1:], None if _single(document_ids) else document_ids)
 
 
-def _single(documents: Tensor) -> bool:
+def _single(document_ids: Tensor) -> bool:
     """Whether every row is of one document, so that there is nothing to keep apart."""
-    return bool((documents[:, 1:] == documents[:, :-1]).all())
+    return bool((document_ids[:, 1:] == document_ids[:, :-1]).all())

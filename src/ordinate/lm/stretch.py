@@ -123,7 +123,7 @@ class Stretch:
         trainer.ranks.wait()
 
     def _load(self, path: Path, owner: str) -> None:
-        rest = checkpoint.load(path, owner, self.trainer.model, self.trainer.optimiser)
+        rest = checkpoint.load(path, owner, self.trainer.model, self.trainer.optimizer)
         if rest["step"] > self.end:
             raise InputError(f"{path} is at step {rest['step']:,}, past the end of its stretch: move it away")
         self.trainer.step, self.trainer.seconds, self.written = rest["step"], rest["seconds"], rest["journal"]

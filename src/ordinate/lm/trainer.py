@@ -14,7 +14,7 @@ from ordinate.core.seeds import seed_of
 from ordinate.lm import checkpoint
 from ordinate.lm.config import TrunkConfig
 from ordinate.lm.meter import matmul_rate
-from ordinate.lm.objective import Objective, make_optimiser
+from ordinate.lm.objective import Objective, make_optimizer
 from ordinate.lm.ranks import Ranks, Shard, clip, gathering, spread
 from ordinate.lm.schedule import Branch, rate
 from ordinate.lm.sizes import flops_per_token
@@ -32,7 +32,7 @@ class Diverged(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class Options:
-    """How training is carried out. Nothing here changes what is learnt, but for the last bits of sums."""
+    """How training is carried out. Nothing here changes what is learned, but for the last bits of sums."""
 
     device: str = "auto"
     micro_batch: int | None = None  # sequences of one pass on one rank
@@ -61,7 +61,7 @@ Watch = Callable[[Now], None]
 
 
 class Trainer:
-    """A model, its optimiser and the step that they are at."""
+    """A model, its optimizer and the step that they are at."""
 
     def __init__(
         self, config: TrunkConfig, corpus: Corpus, options: Options, ranks: Ranks, branch: Branch | None = None
@@ -72,7 +72,7 @@ class Trainer:
         with self.device:
             self.model = Transformer(config.model, seed=config.seed)
         self.objective = spread(Objective(self.model, compiled=options.compiled), ranks, options.shard)
-        self.optimiser = make_optimiser(config, self.model)
+        self.optimizer = make_optimizer(config, self.model)
         self.step, self.seconds = 0, 0.0
         self.micro = options.micro_batch or max(1, MICRO // config.model.length)
         self.flops = flops_per_token(config.model)
@@ -83,7 +83,7 @@ class Trainer:
         return self.step * self.config.step_tokens
 
     def advance(self) -> dict[str, torch.Tensor]:
-        """One step of the optimiser; what it met is told as tensors, so that nobody waits for a device."""
+        """One step of the optimizer; what it met is told as tensors, so that nobody waits for a device."""
         config, ranks = self.config, self.ranks
         self.objective.train()
         torch.manual_seed(seed_of(config.seed, "dropout", self.step, ranks.rank))
@@ -93,15 +93,15 @@ class Trainer:
         for number, part in enumerate(parts, start=1):
             with gathering(self.objective, last=number == len(parts)):
                 with self._narrow():
-                    loss = self.objective(part.tokens, part.targets, part.documents)
+                    loss = self.objective(part.tokens, part.targets, part.document_ids)
                 # ranks average their gradients, but losses are summed over all of a batch's tokens
                 (loss * (ranks.world / config.step_tokens)).backward()
             total += loss.detach()
         norm = clip(list(self.model.parameters()), config.clip)
-        for group in self.optimiser.param_groups:
+        for group in self.optimizer.param_groups:
             group["lr"] = rate(config, self.step, self.branch)
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
         return {"loss": total, "gradient_norm": norm}
 
@@ -132,7 +132,7 @@ class Trainer:
             rows = validation_rows(self.config, self.corpus, numbers[start : start + self.micro])
             here = rows.to(self.device)
             with self._narrow():
-                losses = self.objective(here.tokens, here.targets, here.documents)
+                losses = self.objective(here.tokens, here.targets, here.document_ids)
             mine = max(0, len(own) - start)  # the others only keep step
             loss += float(losses[:mine].double().sum())
             size += float(sizes[rows.targets[:mine]].sum())
@@ -143,7 +143,7 @@ class Trainer:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint holds. Ranks with shards must all ask."""
-        return {"step": self.step, "seconds": self.seconds, **checkpoint.whole_state(self.model, self.optimiser)}
+        return {"step": self.step, "seconds": self.seconds, **checkpoint.whole_state(self.model, self.optimizer)}
 
     def _check_finite(self, *values: float) -> None:
         if not all(math.isfinite(value) for value in values):

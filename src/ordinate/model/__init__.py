@@ -1,7 +1,7 @@
 """The transformer and what belongs to it."""
 
 from ordinate.model.attention import attend
-from ordinate.model.bound import Bound
+from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.config import PRESETS, ModelConfig, preset
 from ordinate.model.device import pick_device
 from ordinate.model.generation import generate
@@ -10,7 +10,7 @@ from ordinate.model.transformer import Transformer
 
 __all__ = [
     "PRESETS",
-    "Bound",
+    "BoundEncoding",
     "ModelConfig",
     "Recording",
     "Transformer",

@@ -12,13 +12,13 @@ from torch.utils.checkpoint import checkpoint
 
 from ordinate.core.encoding import Features
 from ordinate.core.errors import InputError
-from ordinate.core.precision import wide
-from ordinate.model.bound import Bound
+from ordinate.core.precision import upcast
+from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.flex import flex
-from ordinate.model.gap import gap_attention
+from ordinate.model.toeplitz import toeplitz_attention
 from ordinate.model.trained_bias import available, biased_attention
 
-Path = Literal["fused", "explicit", "blocks", "gap", "flex"]
+Path = Literal["fused", "explicit", "blocks", "toeplitz", "flex"]
 
 SHORT = 64  # tokens up to which plain products train faster on a CPU than the fused kernel: 0.8 of its time at 32
 GAP_FROM = 192  # shorter sequences gain nothing from blocks
@@ -31,13 +31,13 @@ def attend(
     q: Float[Tensor, "b h q e"],
     k: Float[Tensor, "b g k e"],
     v: Float[Tensor, "b g k v"],
-    bound: Bound,
+    bound: BoundEncoding,
     path: Path | None = None,
     features: Float[Tensor, "b k w"] | None = None,
 ) -> Float[Tensor, "b h q v"]:
-    """Attention of queries on keys, both rotated before (`Bound.rotate`). Keys and values may have fewer heads.
+    """Attention of queries on keys, both rotated before (`BoundEncoding.rotate`). Keys and values may have fewer heads.
 
-    `features` are what the encoding reads from the layer's input (`Bound.features`), of all keys.
+    `features` are what the encoding reads from the layer's input (`BoundEncoding.features`), of all keys.
     """
     _check(q, k, bound, features)
     if k.shape[1] != q.shape[1]:
@@ -55,31 +55,31 @@ def attend(
     return _PATHS[path](q, k, v, bound, features)
 
 
-def cannot(path: Path, q: Tensor, k: Tensor, bound: Bound) -> str:
+def cannot(path: Path, q: Tensor, k: Tensor, bound: BoundEncoding) -> str:
     """Why a path would compute something else here; empty if it can."""
-    encoding, pair = bound.encoding, bound.pair
-    if path in ("fused", "gap", "flex") and encoding.content:
+    encoding, context = bound.encoding, bound.context
+    if path in ("fused", "toeplitz", "flex") and encoding.content:
         return f"{encoding.name} changes scores by content, which needs the scores themselves"
-    if path == "gap" and not (bound.by_gap() and pair.start + pair.q.length == pair.k.length):
+    if path == "toeplitz" and not (bound.toeplitz() and context.start + context.q.length == context.k.length):
         return "it needs consecutive positions up to the last key, and a bias that depends on the gap alone"
-    if path == "gap" and not available(q):
+    if path == "toeplitz" and not available(q):
         return f"it needs float32 on a CPU, outside compiled code; these are {q.dtype} on {q.device.type}"
-    if path == "flex" and (pair.keep is not None or pair.separate):
+    if path == "flex" and (context.padding_mask is not None or context.separate):
         return "it knows neither padding nor packed documents"
-    if path == "flex" and not (encoding.biasless or bound.by_gap()):
+    if path == "flex" and not (encoding.biasless or bound.toeplitz()):
         return "it needs consecutive positions and a bias that depends on the gap alone"
     return ""
 
 
-def _check(q: Tensor, k: Tensor, bound: Bound, features: Features | None) -> None:
-    heads, pair = bound.encoding.shape.heads, bound.pair
+def _check(q: Tensor, k: Tensor, bound: BoundEncoding, features: Features | None) -> None:
+    heads, context = bound.encoding.shape.heads, bound.context
     if q.shape[1] != heads and not (bound.encoding.biasless and not bound.encoding.content):
         raise InputError(f"{bound.encoding.name} was made for {heads} heads, but the queries have {q.shape[1]}")
     if q.shape[1] % k.shape[1]:
         raise InputError(f"{k.shape[1]} key heads do not divide {q.shape[1]} query heads")
-    if (q.shape[2], k.shape[2]) != (pair.q.length, pair.k.length):
+    if (q.shape[2], k.shape[2]) != (context.q.length, context.k.length):
         raise InputError(
-            f"{q.shape[2]} queries and {k.shape[2]} keys do not fit a pair of {pair.q.length} and {pair.k.length}"
+            f"{q.shape[2]} queries and {k.shape[2]} keys do not fit a pair of {context.q.length} and {context.k.length}"
         )
     wanted, found = bound.encoding.feature_width, 0 if features is None else features.shape[2]
     if wanted != found:
@@ -89,7 +89,7 @@ def _check(q: Tensor, k: Tensor, bound: Bound, features: Features | None) -> Non
         )
 
 
-def choose(q: Tensor, k: Tensor, bound: Bound) -> Path:
+def choose(q: Tensor, k: Tensor, bound: BoundEncoding) -> Path:
     """The path that will run. Speed comparisons between encodings must name it, or they are unfair."""
     queries, keys = q.shape[2], k.shape[2]
     large = q.shape[0] * q.shape[1] * queries * keys > DENSE_LIMIT and queries > BLOCK
@@ -97,11 +97,11 @@ def choose(q: Tensor, k: Tensor, bound: Bound) -> Path:
         return "blocks" if large else "explicit"
     if max(queries, keys) <= SHORT and q.requires_grad and _plain_cpu(q):
         return "explicit"
-    if bound.by_gap() and queries >= GAP_FROM and available(q) and bound.pair.start + queries == keys:
-        return "gap"
-    if bound.encoding.biasless and (bound.pair.all_visible or _plain_causal(bound)):
+    if bound.toeplitz() and queries >= GAP_FROM and available(q) and bound.context.start + queries == keys:
+        return "toeplitz"
+    if bound.encoding.biasless and (bound.context.all_visible or _plain_causal(bound)):
         return "fused"
-    if bound.by_gap() and q.is_cuda and queries > 1:
+    if bound.toeplitz() and q.is_cuda and queries > 1:
         return "flex"
     return "blocks" if large else "fused"
 
@@ -110,14 +110,14 @@ def _plain_cpu(q: Tensor) -> bool:
     return q.device.type == "cpu" and q.dtype == torch.float32
 
 
-def _plain_causal(bound: Bound) -> bool:
+def _plain_causal(bound: BoundEncoding) -> bool:
     """Causal over a whole sequence, nothing else: what `is_causal` of the fused kernel means."""
-    pair, encoding = bound.pair, bound.encoding
-    square = pair.causal and pair.start == 0 and pair.q.length == pair.k.length
-    return square and pair.keep is None and not pair.separate and encoding.biasless
+    context, encoding = bound.context, bound.encoding
+    square = context.causal and context.start == 0 and context.q.length == context.k.length
+    return square and context.padding_mask is None and not context.separate and encoding.biasless
 
 
-def _fused(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None) -> Tensor:
+def _fused(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Features | None) -> Tensor:
     if _plain_causal(bound):
         return scaled_dot_product_attention(q, k, v, is_causal=True)
     mask = bound.mask()
@@ -126,34 +126,36 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | N
         narrow = q.dtype in (torch.bfloat16, torch.float16) and q.device.type == "cpu"
         mask = mask.to(torch.float32 if narrow else q.dtype)
         if mask.requires_grad and available(q) and q.shape[-1] == v.shape[-1]:
-            return biased_attention(q, k, v, mask, bound.pair.start if bound.pair.causal else None)
+            return biased_attention(q, k, v, mask, bound.context.start if bound.context.causal else None)
     return scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-def scores(q: Tensor, k: Tensor, bound: Bound, features: Features | None = None) -> Float[Tensor, "b h q k"]:
+def scores(q: Tensor, k: Tensor, bound: BoundEncoding, features: Features | None = None) -> Float[Tensor, "b h q k"]:
     """Scaled scores with everything added, masked, in float32; in float64 if queries are."""
-    q, k, mask, encoding = wide(q), wide(k), bound.added(), bound.encoding
+    q, k, mask, encoding = upcast(q), upcast(k), bound.added(), bound.encoding
     if not encoding.content and mask is not None and mask.shape[:2] == (1, 1):  # added by the product itself
         shared = mask[0].to(q.dtype).expand(q.shape[0] * q.shape[1], -1, -1)
         scaled = q * q.shape[-1] ** -0.5
         product = torch.baddbmm(shared, scaled.flatten(0, 1), k.flatten(0, 1).transpose(1, 2))
         return product.view(*q.shape[:3], k.shape[2])
-    found = encoding.score(encoding.match(q, k, bound.pair, features), q, k, bound.pair, features)
+    found = encoding.score_mod(encoding.qk_scores(q, k, bound.context, features), q, k, bound.context, features)
     return found if mask is None else found + mask.to(found.dtype)
 
 
-def weights(q: Tensor, k: Tensor, bound: Bound, features: Features | None = None) -> Float[Tensor, "b h q k"]:
+def weights(q: Tensor, k: Tensor, bound: BoundEncoding, features: Features | None = None) -> Float[Tensor, "b h q k"]:
     """Attention weights: for every query a distribution over keys."""
     if k.shape[1] != q.shape[1]:
         k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
     return scores(q, k, bound, features).softmax(dim=-1)
 
 
-def _explicit(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None) -> Tensor:
-    return bound.encoding.mix(scores(q, k, bound, features).softmax(dim=-1), wide(v), bound.pair).to(v.dtype)
+def _explicit(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Features | None) -> Tensor:
+    return bound.encoding.weighted_values(scores(q, k, bound, features).softmax(dim=-1), upcast(v), bound.context).to(
+        v.dtype
+    )
 
 
-def _in_blocks(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None) -> Tensor:
+def _in_blocks(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Features | None) -> Tensor:
     """A block of queries at a time, each asking for its own bias; recomputed in the backward pass, never held whole."""
     parts = []
     size = min(BLOCK, max(64, BLOCK_SCORES // (q.shape[0] * q.shape[1] * k.shape[2])))
@@ -164,22 +166,24 @@ def _in_blocks(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features
     return torch.cat(parts, dim=2)
 
 
-def _block(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None, start: int, stop: int) -> Tensor:
+def _block(
+    q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Features | None, start: int, stop: int
+) -> Tensor:
     part = bound.rows(start, stop)
-    keys = part.pair.k.length
+    keys = part.context.k.length
     inner = _explicit if bound.encoding.content else _fused
     read = None if features is None else features[:, :keys]
     return inner(q[:, :, start:stop], k[:, :, :keys], v[:, :, :keys], part, read)
 
 
-def _by_gap(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Features | None) -> Tensor:
-    return gap_attention(q, k, v, bound.line(), causal=bound.pair.causal)
+def _toeplitz(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Features | None) -> Tensor:
+    return toeplitz_attention(q, k, v, bound.line(), causal=bound.context.causal)
 
 
-_PATHS: dict[Path, Callable[[Tensor, Tensor, Tensor, Bound, Features | None], Tensor]] = {
+_PATHS: dict[Path, Callable[[Tensor, Tensor, Tensor, BoundEncoding, Features | None], Tensor]] = {
     "fused": _fused,
     "explicit": _explicit,
     "blocks": _in_blocks,
-    "gap": _by_gap,
+    "toeplitz": _toeplitz,
     "flex": flex,
 }

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ordinate.model.attention import attend, choose, weights
-from ordinate.model.bound import Bound
+from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
 from ordinate.model.packed import Documents
@@ -33,7 +33,7 @@ class Attention(nn.Module):
         self.watch: Callable[[Tensor, str], None] | None = None
 
     def forward(
-        self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None, documents: Documents | None
+        self, x: Float[Tensor, "b n d"], bound: BoundEncoding, cache: Cache | None, documents: Documents | None
     ) -> Float[Tensor, "b n inner"]:
         inputs, read = self.inputs(x), None
         if bound.encoding.feature_width:
@@ -41,27 +41,27 @@ class Attention(nn.Module):
         if documents is not None:
             inputs = documents.pad(inputs)
         b, n, _ = inputs.shape
-        mixed = self.mix(inputs.view(b, n, -1, self.width).transpose(1, 2), bound, cache, read)
+        mixed = self.attend(inputs.view(b, n, -1, self.width).transpose(1, 2), bound, cache, read)
         rows = mixed.transpose(1, 2).reshape(b, n, -1)
         return rows if documents is None else documents.unpad(rows, len(x))
 
-    def read(self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None) -> Float[Tensor, "b k w"]:
+    def read(self, x: Float[Tensor, "b n d"], bound: BoundEncoding, cache: Cache | None) -> Float[Tensor, "b k w"]:
         """The features of all tokens so far: what the encoding reads from this layer's input."""
         found = bound.features(x, None if cache is None else cache.features_before(self.layer))
         assert found is not None
         return found if cache is None else cache.write_features(self.layer, found)
 
-    def mix(
+    def attend(
         self,
         heads: Float[Tensor, "b all n e"],
-        bound: Bound,
+        bound: BoundEncoding,
         cache: Cache | None,
         features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h n e"]:
         """From the projected heads (queries, then keys, then values) to the mixed values."""
         encoding, h, g = bound.encoding, self.heads, self.key_heads
         both, v = heads.split((h + g, g), dim=1)  # not slices, whose gradients are filled with zeros first
-        own = None if features is None else bound.pair.queries(features)
+        own = None if features is None else bound.context.queries(features)
         late = cache is not None and not encoding.cacheable  # keys are kept unrotated and turned when read
         if self.q_norm is None and not encoding.sided and not late:
             q, k = encoding.rotate(both, bound.own_state, "q", own).split((h, g), dim=1)
@@ -85,10 +85,10 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
-        self.place, self.residual, self.dropout = config.norm_place, config.residual, config.dropout
+        self.positions, self.residual, self.dropout = config.norm_place, config.residual, config.dropout
         self.attention = Attention(config, layer)
         gated = config.activation == "swiglu"
-        self.wide = nn.Linear(config.dim, config.hidden_width * (2 if gated else 1), bias=config.bias)
+        self.upcast = nn.Linear(config.dim, config.hidden_width * (2 if gated else 1), bias=config.bias)
         self.narrow = nn.Linear(config.hidden_width, config.dim, bias=config.bias)
         self.activation = _ACTIVATIONS[config.activation]
         normed = config.norm_place != "none"
@@ -96,15 +96,19 @@ class Block(nn.Module):
         self.feed_norm = make_norm(config) if normed else None
 
     def forward(
-        self, x: Float[Tensor, "b n d"], bound: Bound, cache: Cache | None = None, documents: Documents | None = None
+        self,
+        x: Float[Tensor, "b n d"],
+        bound: BoundEncoding,
+        cache: Cache | None = None,
+        documents: Documents | None = None,
     ) -> Float[Tensor, "b n d"]:
         """With `documents`, attention runs over each of them alone, and `bound` is bound to their places."""
         mixed = self.attention(self._before(x, self.attention_norm), bound, cache, documents)
         x = self._join(x, mixed, self.attention.output, self.attention_norm)
-        return self._join(x, self.activation(self.wide(self._before(x, self.feed_norm))), self.narrow, self.feed_norm)
+        return self._join(x, self.activation(self.upcast(self._before(x, self.feed_norm))), self.narrow, self.feed_norm)
 
     def _before(self, x: Tensor, norm: nn.Module | None) -> Tensor:
-        return norm(x) if norm is not None and self.place == "pre" else x
+        return norm(x) if norm is not None and self.positions == "pre" else x
 
     def _join(self, x: Tensor, branch: Tensor, last: nn.Module, norm: nn.Module | None) -> Tensor:
         """The branch's last projection, dropout, the residual, and the norm if it comes after."""
@@ -119,7 +123,7 @@ class Block(nn.Module):
             if dropping:
                 added = F.dropout(added, self.dropout)
             joined = x + added if self.residual else added
-        after: Tensor = norm(joined) if norm is not None and self.place == "post" else joined
+        after: Tensor = norm(joined) if norm is not None and self.positions == "post" else joined
         return after
 
 

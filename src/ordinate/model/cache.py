@@ -5,7 +5,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 
 
 class Cache:
@@ -16,8 +16,8 @@ class Cache:
         self.values: list[Tensor | None] = [None] * layers
         self.features: list[Tensor | None] = [None] * layers
         self.batch, self.capacity, self.length = batch, capacity, 0
-        self.range = Place.range(capacity, device=device) if axes == 1 else None
-        self.place: Place | None = None
+        self.range = Positions.range(capacity, device=device) if axes == 1 else None
+        self.positions: Positions | None = None
         self.explicit = False  # some positions were given by the caller
 
     def check(self, batch: int, more: int) -> None:
@@ -31,31 +31,31 @@ class Cache:
 
     def kept(self) -> Int[Tensor, "b 1"] | None:
         """How many real tokens each row holds; None if there was no padding."""
-        keep = None if self.place is None else self.place.keep
-        return None if keep is None else keep.sum(dim=1, keepdim=True)
+        padding_mask = None if self.positions is None else self.positions.padding_mask
+        return None if padding_mask is None else padding_mask.sum(dim=1, keepdim=True)
 
-    def extended(self, place: Place) -> Place:
+    def extended(self, token_positions: Positions) -> Positions:
         """The places of all tokens once these are added. Changes nothing yet."""
-        if self.place is None:
-            return place
-        if self.range is not None and place.first == self.length and self.place.first == 0:
-            positions, first = self.range.positions[:, : self.length + place.length], 0
+        if self.positions is None:
+            return token_positions
+        if self.range is not None and token_positions.first == self.length and self.positions.first == 0:
+            positions, first = self.range.values[:, : self.length + token_positions.length], 0
         else:
-            positions, first = _rows(self.place.positions, place.positions), None
-        keeps: tuple[Tensor | None, ...] = (self.place.keep, place.keep)
-        if any(keep is not None for keep in keeps):
-            keeps = (_real(self.place), _real(place))
-        return Place(
+            positions, first = _rows(self.positions.values, token_positions.values), None
+        keeps: tuple[Tensor | None, ...] = (self.positions.padding_mask, token_positions.padding_mask)
+        if any(padding_mask is not None for padding_mask in keeps):
+            keeps = (_real(self.positions), _real(token_positions))
+        return Positions(
             positions,
-            _both(self.place.segments, place.segments),
+            _both(self.positions.segments, token_positions.segments),
             first=first,
-            tokens=_both(self.place.tokens, place.tokens),
-            keep=_both(*keeps),
+            tokens=_both(self.positions.tokens, token_positions.tokens),
+            padding_mask=_both(*keeps),
         )
 
-    def commit(self, place: Place, *, explicit: bool = False) -> None:
+    def commit(self, positions: Positions, *, explicit: bool = False) -> None:
         """Take the tokens in, once the model has seen them all the way through."""
-        self.place, self.length = place, place.length
+        self.positions, self.length = positions, positions.length
         self.explicit |= explicit
 
     def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,9 +81,9 @@ class Cache:
         return room.narrow(axis, 0, total)
 
 
-def _real(place: Place) -> Tensor:
-    all_real = torch.ones(1, place.length, dtype=torch.bool, device=place.positions.device)
-    return all_real if place.keep is None else place.keep
+def _real(positions: Positions) -> Tensor:
+    all_real = torch.ones(1, positions.length, dtype=torch.bool, device=positions.values.device)
+    return all_real if positions.padding_mask is None else positions.padding_mask
 
 
 def _both(old: Tensor | None, new: Tensor | None) -> Tensor | None:

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ordinate.model.block import Attention, Block
-from ordinate.model.bound import Bound
+from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.cache import Cache
-from ordinate.model.edge import arrive
+from ordinate.model.inputs import check_inputs
 from ordinate.model.transformer import Transformer
 
 Function = Callable[[Tensor], Tensor]
@@ -34,13 +34,13 @@ class Decoder:
         if not self.layers:
             logits: Tensor = model(rows, cache=cache, **told)
             return logits[:, -1]
-        place = arrive(model.config, model.parts, rows, cache=cache, **told)
-        pair = model.pair(place, cache)
-        x, bounds, _ = model.begin(F.embedding(rows, self.table), pair)
+        positions = check_inputs(model.config, model.parts, rows, cache=cache, **told)
+        context = model.context(positions, cache)
+        x, bounds, _ = model.begin(F.embedding(rows, self.table), context)
         flat = x[:, 0]
         for layer, bound in zip(self.layers, bounds, strict=True):
             flat = layer(flat, bound)
-        cache.commit(pair.k, explicit=told.get("positions") is not None)
+        cache.commit(context.k, explicit=told.get("positions") is not None)
         return F.linear(self.norm(flat), self.head)
 
 
@@ -58,21 +58,21 @@ def _standard(model: Transformer) -> bool:
 
 def _layer(block: Block, cache: Cache) -> Callable[..., Tensor]:
     attention: Attention = block.attention
-    mix, read, width = attention.mix, attention.read, attention.width
+    attend, read, width = attention.attend, attention.read, attention.width
     inputs, output = _linear(attention.inputs), _linear(attention.output)
-    wide, narrow, activation = _linear(block.wide), _linear(block.narrow), block.activation
-    pre, post, residual = block.place == "pre", block.place == "post", block.residual
+    upcast, narrow, activation = _linear(block.upcast), _linear(block.narrow), block.activation
+    pre, post, residual = block.positions == "pre", block.positions == "post", block.residual
     first, second = _norm(block.attention_norm), _norm(block.feed_norm)
 
-    def run(x: Tensor, bound: Bound) -> Tensor:
+    def run(x: Tensor, bound: BoundEncoding) -> Tensor:
         rows = x.shape[0]
         entering = first(x) if pre else x
         heads = inputs(entering).view(rows, -1, 1, width)
         features = read(entering.unsqueeze(1), bound, cache) if bound.encoding.feature_width else None
-        added = output(mix(heads, bound, cache, features).reshape(rows, -1))
+        added = output(attend(heads, bound, cache, features).reshape(rows, -1))
         x = x + added if residual else added
         x = first(x) if post else x
-        added = narrow(activation(wide(second(x) if pre else x)))
+        added = narrow(activation(upcast(second(x) if pre else x)))
         x = x + added if residual else added
         return second(x) if post else x
 

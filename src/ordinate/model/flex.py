@@ -9,19 +9,19 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from ordinate.model.bound import Bound
+from ordinate.model.bound_encoding import BoundEncoding
 
 _compiled: Any = None
 
 
-def flex(q: Tensor, k: Tensor, v: Tensor, bound: Bound, features: Tensor | None = None) -> Tensor:
+def flex(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Tensor | None = None) -> Tensor:
     """Attention with the bias read from the gap line, and visibility as a block mask."""
-    start, last = bound.pair.start, q.shape[2] - 1
+    start, last = bound.context.start, q.shape[2] - 1
     score_mod = mask = None
     if not bound.encoding.biasless:
         line = bound.line().expand(q.shape[1], -1)
         score_mod = lambda score, b, h, i, j: score + line[h, last - i + j]  # noqa: E731
-    if bound.pair.causal:
+    if bound.context.causal:
         sees = lambda b, h, i, j: j <= i + start  # noqa: E731
         mask = create_block_mask(sees, None, None, q.shape[2], k.shape[2], device=q.device)
     out = _kernel(q.is_cuda)(q, k, v, score_mod=score_mod, block_mask=mask)

@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
-from ordinate.core.place import check_positions
+from ordinate.core.positions import check_positions
 from ordinate.model.config import ModelConfig
 from ordinate.model.decode import Decoder
 from ordinate.model.transformer import Transformer
@@ -23,19 +23,19 @@ def generate(
     top_k: int | None = None,
     top_p: float | None = None,
     generator: torch.Generator | None = None,
-    keep: Tensor | None = None,
+    padding_mask: Tensor | None = None,
     positions: Tensor | None = None,
     segments: Tensor | None = None,
     stop: int | None = None,
 ) -> Int[Tensor, "b total"]:
     """The prompt and `count` more tokens. Temperature 0 is greedy; otherwise draws come from the generator given.
 
-    Prompts of different lengths are padded on the left, with `keep` False there. positions, segments: of the prompt
-    and of all tokens to come, n + count of them, as `forward` takes them. stop: a sequence ends with this token, which
-    then fills its row; once all have ended, so does the work, and fewer tokens come back.
+    Prompts of different lengths are padded on the left, with `padding_mask` False there. positions, segments: of the
+    prompt and of all tokens to come, n + count of them, as `forward` takes them. stop: a sequence ends with this
+    token, which then fills its row; once all have ended, so does the work, and fewer tokens come back.
     """
     _check_kinds(locals())
-    _check(model, prompt, count, temperature, top_k, top_p, generator, keep)
+    _check(model, prompt, count, temperature, top_k, top_p, generator, padding_mask)
     start, total = prompt.shape[1], prompt.shape[1] + count
     told = _told(model, positions, segments, prompt, total)
     if stop is not None and not 0 <= stop < model.config.vocabulary:
@@ -49,7 +49,7 @@ def generate(
         with torch.inference_mode():
             cache = model.cache(len(prompt), total)
             first = {name: row[:, :start] for name, row in told.items()}
-            logits, step = model(prompt, keep=keep, cache=cache, **first)[:, -1], Decoder(model, cache)
+            logits, step = model(prompt, padding_mask=padding_mask, cache=cache, **first)[:, -1], Decoder(model, cache)
             for at in range(start, total):
                 tokens[:, at] = _pick(logits, temperature, top_k, top_p, generator)
                 if stop is not None:
@@ -107,7 +107,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "top_k": (int | None, "a whole number, or None"),
     "top_p": (int | float | None, "a number, or None"),
     "generator": (torch.Generator | None, "a torch.Generator, or None"),
-    "keep": (Tensor | None, "a tensor of the prompt's shape, or None"),
+    "padding_mask": (Tensor | None, "a tensor of the prompt's shape, or None"),
     "segments": (Tensor | None, "a tensor of shape [b, n + count], or None"),
     "stop": (int | None, "a token, or None"),
 }
@@ -131,7 +131,7 @@ def _check(
     top_k: int | None,
     top_p: float | None,
     generator: torch.Generator | None,
-    keep: Tensor | None,
+    padding_mask: Tensor | None,
 ) -> None:
     if model.config.readout != "tokens":
         raise InputError(f"generation needs logits for every token, but this model classifies ({model.config.readout})")
@@ -145,10 +145,12 @@ def _check(
         raise InputError(f"count and temperature must be finite and not negative, got {count} and {temperature}")
     if temperature == 0 and (top_k is not None or top_p is not None):
         raise InputError("top_k and top_p choose what to sample from, but temperature 0 is greedy: set temperature")
-    if keep is not None and (keep.dim() != 2 or keep.shape[1] != prompt.shape[1] or len(keep) not in (1, len(prompt))):
-        raise InputError(f"keep needs the prompt's shape {list(prompt.shape)}, got {list(keep.shape)}")
-    if keep is not None and not keep[:, -1].all():
-        raise InputError("prompts must be padded on the left: keep ends with padding")
+    if padding_mask is not None and (
+        padding_mask.dim() != 2 or padding_mask.shape[1] != prompt.shape[1] or len(padding_mask) not in (1, len(prompt))
+    ):
+        raise InputError(f"padding_mask needs the prompt's shape {list(prompt.shape)}, got {list(padding_mask.shape)}")
+    if padding_mask is not None and not padding_mask[:, -1].all():
+        raise InputError("prompts must be padded on the left: padding_mask ends with padding")
     if temperature > 0 and generator is None:
         raise InputError("sampling needs a generator, so that it can be repeated: pass generator=")
     if (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Documents:
     token: Int[Tensor, " slots"]  # the token in each place; past the end of a document its last one stands again
 
     @staticmethod
-    def of(documents: Int[Tensor, "b n"]) -> "Documents":
-        """Neighbours with one id in one row are one document. Reads values, so it is not for compiled code."""
-        line = documents.flatten()
+    def of(document_ids: Int[Tensor, "b n"]) -> "Documents":
+        """Neighbors with one id in one row are one document. Reads values, so it is not for compiled code."""
+        line = document_ids.flatten()
         new = torch.ones_like(line, dtype=torch.bool)
         new[1:] = line[1:] != line[:-1]
-        new[:: documents.shape[1]] = True
+        new[:: document_ids.shape[1]] = True
         starts = new.nonzero()[:, 0]
         lengths = torch.diff(starts, append=starts.new_tensor([len(line)]))
         number = new.cumsum(dim=0) - 1
@@ -36,12 +36,12 @@ class Documents:
         return Documents(starts, lengths, number, number * longest + within, token.flatten())
 
     @staticmethod
-    def worth_laying_out(pair: Pair) -> "Documents | None":
+    def worth_laying_out(context: AttentionContext) -> "Documents | None":
         """The documents of whole packed rows, if each padded to the longest makes fewer scores than the rows do."""
-        ids = pair.k.documents
-        if not pair.separate or ids is None or pair.keep is not None or pair.q is not pair.k:
+        ids = context.k.document_ids
+        if not context.separate or ids is None or context.padding_mask is not None or context.q is not context.k:
             return None
-        if pair.relation is not None:  # of rows, not of documents
+        if context.relation is not None:  # of rows, not of documents
             return None
         if ids.is_meta or torch.compiler.is_compiling():
             return None
@@ -62,21 +62,26 @@ class Documents:
         line: Tensor = _Unpad.apply(x.flatten(0, 1), self.slot)  # type: ignore[no-untyped-call]
         return line.view(rows, -1, x.shape[-1])
 
-    def pair(self, pair: Pair) -> Pair:
+    def context(self, context: AttentionContext) -> AttentionContext:
         """Every document against itself. Where all count from 0, they share one row of places."""
-        rows, keep = len(self.number) // pair.k.length, None
-        if not pair.causal and int(self.lengths.min()) < self.longest:  # a causal document never sees what follows it
-            keep = torch.arange(self.longest, device=self.token.device) < self.lengths[:, None]
+        rows, padding_mask = len(self.number) // context.k.length, None
+        if (
+            not context.causal and int(self.lengths.min()) < self.longest
+        ):  # a causal document never sees what follows it
+            padding_mask = torch.arange(self.longest, device=self.token.device) < self.lengths[:, None]
         segments, tokens = (
-            row if row is None else self._laid_out(row.expand(rows, -1)) for row in (pair.k.segments, pair.k.tokens)
+            row if row is None else self._laid_out(row.expand(rows, -1))
+            for row in (context.k.segments, context.k.tokens)
         )
-        positions = self._laid_out(pair.k.positions.expand(rows, -1, -1))
-        counted = Place.range(self.longest, device=self.token.device)
-        stop = torch.minimum(counted.positions[..., 0], self.lengths[:, None] - 1)
-        plain = pair.k.axes == 1 and torch.equal(positions[..., 0], stop)
+        positions = self._laid_out(context.k.values.expand(rows, -1, -1))
+        counted = Positions.range(self.longest, device=self.token.device)
+        stop = torch.minimum(counted.values[..., 0], self.lengths[:, None] - 1)
+        plain = context.k.axes == 1 and torch.equal(positions[..., 0], stop)
         first = 0 if plain else None
-        place = Place(counted.positions if plain else positions, segments, first=first, tokens=tokens, keep=keep)
-        return Pair(place, place, pair.causal)
+        token_positions = Positions(
+            counted.values if plain else positions, segments, first=first, tokens=tokens, padding_mask=padding_mask
+        )
+        return AttentionContext(token_positions, token_positions, context.causal)
 
     def _laid_out(self, x: Tensor) -> Tensor:
         line = x.flatten(0, 1)

@@ -7,22 +7,28 @@ from torch import Tensor
 from ordinate.model.packed import Documents
 
 
-def of_sequences(x: Float[Tensor, "b n d"], readout: str, keep: Bool[Tensor, "#b n"] | None) -> Float[Tensor, "b d"]:
+def of_sequences(
+    x: Float[Tensor, "b n d"], readout: str, padding_mask: Bool[Tensor, "#b n"] | None
+) -> Float[Tensor, "b d"]:
     """The mean, the first or the last of each sequence's real tokens."""
-    if keep is None:
+    if padding_mask is None:
         return x.mean(dim=1) if readout == "mean" else x[:, 0 if readout == "first" else -1]
     if readout == "mean":
-        return (x * keep.unsqueeze(-1)).sum(dim=1) / keep.sum(dim=1, keepdim=True)
+        return (x * padding_mask.unsqueeze(-1)).sum(dim=1) / padding_mask.sum(dim=1, keepdim=True)
     first = readout == "first"
-    at = keep.int().argmax(dim=1) if first else keep.shape[1] - 1 - keep.flip(1).int().argmax(dim=1)
+    at = (
+        padding_mask.int().argmax(dim=1)
+        if first
+        else padding_mask.shape[1] - 1 - padding_mask.flip(1).int().argmax(dim=1)
+    )
     return x[torch.arange(len(x), device=x.device), at.expand(len(x))]
 
 
 def of_documents(x: Float[Tensor, "b n d"], readout: str, ids: Int[Tensor, "#b n"]) -> Float[Tensor, "documents d"]:
     """The same for each document, in their order."""
-    documents = Documents.of(ids.expand(len(x), -1))
+    document_ids = Documents.of(ids.expand(len(x), -1))
     line = x.flatten(0, 1)
     if readout == "mean":
-        sums = x.new_zeros(len(documents.starts), x.shape[-1]).index_add(0, documents.number, line)
-        return sums / documents.lengths[:, None]
-    return line[documents.starts if readout == "first" else documents.starts + documents.lengths - 1]
+        sums = x.new_zeros(len(document_ids.starts), x.shape[-1]).index_add(0, document_ids.number, line)
+        return sums / document_ids.lengths[:, None]
+    return line[document_ids.starts if readout == "first" else document_ids.starts + document_ids.lengths - 1]

@@ -11,14 +11,14 @@ from torch.nn import functional as F
 from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
 from ordinate.core.memory import require
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.core.seeds import generator
 from ordinate.model.assemble import check_encodings, distinct, make_encodings
 from ordinate.model.block import Block, make_norm
-from ordinate.model.bound import Bound
+from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
-from ordinate.model.edge import arrive, check_relation
+from ordinate.model.inputs import check_inputs, check_relation
 from ordinate.model.packed import Documents
 from ordinate.model.readout import of_documents, of_sequences
 
@@ -53,9 +53,9 @@ class Transformer(nn.Module):
         self.parts = distinct(self.per_layer)
         self.encodings = nn.ModuleList(self.parts)
         self.embedding_parts = [p for p in self.parts if type(p).embed is not Encoding.embed]
-        self.look_around = any("neighbours" in part.reads for part in self.parts)
+        self.look_around = any("neighbors" in part.reads for part in self.parts)
 
-    def materialise(self, device: torch.device | str, seed: int = 0) -> "Transformer":
+    def materialize(self, device: torch.device | str, seed: int = 0) -> "Transformer":
         """Give a model that was built without storage its weights. Encodings are made afresh, buffers and all."""
         self.encodings = nn.ModuleList()
         self.to_empty(device=device)
@@ -112,8 +112,8 @@ class Transformer(nn.Module):
         *,
         positions: Tensor | None = None,
         segments: Tensor | None = None,
-        documents: Tensor | None = None,
-        keep: Tensor | None = None,
+        document_ids: Tensor | None = None,
+        padding_mask: Tensor | None = None,
         relation: Tensor | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "b *n outputs"]:
@@ -121,35 +121,39 @@ class Transformer(nn.Module):
         packed rows.
 
         positions: [n], [b, n] or [b, n, axes]; by default 0, 1, 2 ..., restarting with each document if the
-        configuration says so, and counting real tokens alone if there is padding. segments, documents: [b, n].
-        keep: [b, n], false or 0 for padding. relation: [b, n, all tokens so far], how tokens stand to each other, for
+        configuration says so, and counting real tokens alone if there is padding. segments, document_ids: [b, n].
+        padding_mask: [b, n], false or 0 for padding. relation: [b, n, all tokens so far], how tokens are related, for
         encodings that read it. cache: tokens seen before, to which these are added.
         """
-        place = arrive(self.config, self.parts, tokens, positions, segments, documents, keep, cache)
+        token_positions = check_inputs(
+            self.config, self.parts, tokens, positions, segments, document_ids, padding_mask, cache
+        )
         before, extra = 0 if cache is None else cache.length, self.readout is not None
         related = check_relation(self.parts, relation, tokens, before, extra=extra)
         x = F.embedding(tokens.long(), self.embedding.weight)
         if self.readout is not None:
-            x, place = self._append_readout(x, place)
-        pair = self.pair(place, cache, related)
-        x = self.run(x, pair, cache)
+            x, token_positions = self._append_readout(x, token_positions)
+        context = self.context(token_positions, cache, related)
+        x = self.run(x, context, cache)
         if cache is not None:
-            cache.commit(pair.k, explicit=positions is not None)
-        return self._answer(x, place.keep, place.documents)
+            cache.commit(context.k, explicit=positions is not None)
+        return self._answer(x, token_positions.padding_mask, token_positions.document_ids)
 
-    def states(self, tokens: Int[Tensor, "b n"], documents: Tensor | None = None) -> Float[Tensor, "b n d"]:
+    def states(self, tokens: Int[Tensor, "b n"], document_ids: Tensor | None = None) -> Float[Tensor, "b n d"]:
         """The last hidden states, for those who make logits a few at a time."""
-        place = arrive(self.config, self.parts, tokens, documents=documents)
-        return self.run(F.embedding(tokens.long(), self.embedding.weight), self.pair(place))
+        positions = check_inputs(self.config, self.parts, tokens, document_ids=document_ids)
+        return self.run(F.embedding(tokens.long(), self.embedding.weight), self.context(positions))
 
     @property
     def unembedding(self) -> Float[Tensor, "outputs d"]:
         """What turns a hidden state into logits."""
         return self.embedding.weight if self.head is None else self.head.weight
 
-    def run(self, x: Float[Tensor, "b n d"], pair: Pair, cache: Cache | None = None) -> Float[Tensor, "b n d"]:
+    def run(
+        self, x: Float[Tensor, "b n d"], context: AttentionContext, cache: Cache | None = None
+    ) -> Float[Tensor, "b n d"]:
         """The blocks, from token embeddings to the last hidden states."""
-        x, bounds, documents = self.begin(x, pair)
+        x, bounds, documents = self.begin(x, context)
         if self.training and self.config.dropout > 0:
             x = F.dropout(x, self.config.dropout)
         for block, bound in zip(self.blocks, bounds, strict=True):
@@ -157,45 +161,55 @@ class Transformer(nn.Module):
         return x if self.norm is None else self.norm(x)
 
     def begin(
-        self, x: Float[Tensor, "b n d"], pair: Pair
-    ) -> tuple[Float[Tensor, "b n d"], list[Bound], Documents | None]:
+        self, x: Float[Tensor, "b n d"], context: AttentionContext
+    ) -> tuple[Float[Tensor, "b n d"], list[BoundEncoding], Documents | None]:
         """Embeddings as the encodings change them, each layer's encoding bound to these places, and the documents if
         they are laid out side by side."""
-        place = pair.q
-        if self.look_around and pair.k is not pair.q:  # their neighbours came earlier: embeddings of all tokens so far
-            assert pair.k.tokens is not None
-            place, x = pair.k, F.embedding(pair.k.tokens.expand(len(x), -1), self.embedding.weight)
+        positions = context.q
+        if (
+            self.look_around and context.k is not context.q
+        ):  # their neighbors came earlier: embeddings of all tokens so far
+            assert context.k.tokens is not None
+            positions, x = context.k, F.embedding(context.k.tokens.expand(len(x), -1), self.embedding.weight)
         for part in self.embedding_parts:
-            x = part.embed(x, place.relabelled(part.relabel(place.positions)))
-        x = x if place is pair.q else x[:, pair.start :]
-        documents = Documents.worth_laying_out(pair)
-        pair = pair if documents is None else documents.pair(pair)
-        bounds: dict[int, Bound] = {}
+            x = part.embed(x, positions.with_values(part.relabel(positions.values)))
+        x = x if positions is context.q else x[:, context.start :]
+        documents = Documents.worth_laying_out(context)
+        context = context if documents is None else documents.context(context)
+        bounds: dict[int, BoundEncoding] = {}
         for encoding in self.per_layer:
             if id(encoding) not in bounds:
-                bounds[id(encoding)] = Bound(encoding, pair)
+                bounds[id(encoding)] = BoundEncoding(encoding, context)
         return x, [bounds[id(encoding)] for encoding in self.per_layer], documents
 
-    def pair(self, place: Place, cache: Cache | None = None, relation: Tensor | None = None) -> Pair:
+    def context(
+        self, positions: Positions, cache: Cache | None = None, relation: Tensor | None = None
+    ) -> AttentionContext:
         """These tokens against all they could see."""
-        separate = place.documents is not None and self.config.document_mask
-        keys = place if cache is None else cache.extended(place)
-        return Pair(place, keys, self.config.causal, separate, relation=relation)
+        separate = positions.document_ids is not None and self.config.document_mask
+        keys = positions if cache is None else cache.extended(positions)
+        return AttentionContext(positions, keys, self.config.causal, separate, relation=relation)
 
-    def _append_readout(self, x: Tensor, place: Place) -> tuple[Tensor, Place]:
+    def _append_readout(self, x: Tensor, positions: Positions) -> tuple[Tensor, Positions]:
         """One more token, after the last: a trained vector that gathers the answer."""
         assert self.readout is not None
         x = torch.cat((x, self.readout.to(x.dtype).expand(len(x), 1, -1)), dim=1)
-        after = place.positions.amax(dim=1, keepdim=True) + 1
-        segments, documents = (
-            p if p is None else torch.cat((p, p[:, -1:]), dim=1) for p in (place.segments, place.documents)
+        after = positions.values.amax(dim=1, keepdim=True) + 1
+        segments, document_ids = (
+            p if p is None else torch.cat((p, p[:, -1:]), dim=1) for p in (positions.segments, positions.document_ids)
         )
-        tokens = None if place.tokens is None else F.pad(place.tokens, (0, 1), value=-1)
-        keep = None if place.keep is None else F.pad(place.keep, (0, 1), value=True)
-        return x, Place(torch.cat((place.positions, after), dim=1), segments, documents, place.first, tokens, keep)
+        tokens = None if positions.tokens is None else F.pad(positions.tokens, (0, 1), value=-1)
+        padding_mask = None if positions.padding_mask is None else F.pad(positions.padding_mask, (0, 1), value=True)
+        return x, Positions(
+            torch.cat((positions.values, after), dim=1), segments, document_ids, positions.first, tokens, padding_mask
+        )
 
-    def _answer(self, x: Tensor, keep: Tensor | None, documents: Tensor | None) -> Tensor:
+    def _answer(self, x: Tensor, padding_mask: Tensor | None, document_ids: Tensor | None) -> Tensor:
         readout = self.config.readout
         if readout != "tokens":
-            x = of_sequences(x, readout, keep) if documents is None else of_documents(x, readout, documents)
+            x = (
+                of_sequences(x, readout, padding_mask)
+                if document_ids is None
+                else of_documents(x, readout, document_ids)
+            )
         return F.linear(x, self.embedding.weight) if self.head is None else self.head(x)

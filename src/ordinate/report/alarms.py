@@ -36,8 +36,8 @@ def alarm_text(alarm: Alarm) -> str:
 def _floor(f: Facts) -> str:
     where, floor = range_name(f["split"], f["length"]), f"the floor ({f['floor']:.3f})"
     if f["split"] == "id":
-        return f"{where}: every encoding is at {floor}, so nothing was learnt: train longer or make the task easier"
-    return f"{where}: every encoding is at {floor}, so none can do there what it learnt: nothing can be compared there"
+        return f"{where}: every encoding is at {floor}, so nothing was learned: train longer or make the task easier"
+    return f"{where}: every encoding is at {floor}, so none can do there what it learned: nothing can be compared there"
 
 
 def _ceiling(f: Facts) -> str:
@@ -46,8 +46,8 @@ def _ceiling(f: Facts) -> str:
 
 
 def _gate(f: Facts) -> str:
-    whose = listed([f"{called(encoding)} in {good} of {of}" for encoding, (good, of) in f["learnt"].items()])
-    return f"not every seed learnt the task: {whose}; seeds that did not are not scored at longer lengths"
+    whose = listed([f"{called(encoding)} in {good} of {of}" for encoding, (good, of) in f["learned"].items()])
+    return f"not every seed learned the task: {whose}; seeds that did not are not scored at longer lengths"
 
 
 def _seeds(f: Facts) -> str:

@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.report.colours import Style
+from ordinate.report.colors import Style
 from ordinate.report.table import Column, Table
 
 Number = float | None  # none: a gap
 # mean: a line with markers; curve: one without, its interval an area; seed, dots: thin, behind; points, rings: large
-# markers; reference: grey; bar: thick
+# markers; reference: gray; bar: thick
 Look = Literal["mean", "curve", "seed", "dots", "points", "rings", "reference", "bar"]
 
 
@@ -80,7 +80,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Heat:
-    """Matrices side by side, in one scale of colours that starts at zero, or has zero in its middle if `signed`."""
+    """Matrices side by side, in one scale of colors that starts at zero, or has zero in its middle if `signed`."""
 
     name: str
     title: str

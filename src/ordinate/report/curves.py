@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
-from ordinate.report.colours import GREY, Style
+from ordinate.report.colors import GRAY, Style
 from ordinate.report.words import cell_words, counted
 from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
 from ordinate.statistics.observation import SPLIT_NAMES
@@ -19,7 +19,7 @@ Looks = Mapping[str, Style]
 
 
 def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:
-    """Accuracy, or loss, at every evaluated length; out of distribution only of seeds that learnt the task."""
+    """Accuracy, or loss, at every evaluated length; out of distribution only of seeds that learned the task."""
     along = _thinned(sorted((r for r in task.ranges if r.split in ("id", "ood")), key=lambda r: (r.length, r.split)))
     apart = _thinned([r for r in task.ranges if r.split == "shift"])
     if not along and not apart:
@@ -28,8 +28,8 @@ def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart
     drawn = task.encodings[:MOST_CURVES]
     most_seeds = max(1, min(MOST_SEEDS, MOST_BEHIND // (len(drawn) * max(len(along), 1))))
     for encoding in drawn:
-        learnt, of = task.learnt.get(encoding, (0, 0))
-        label = encoding if learnt == of else f"{encoding} (learnt by {learnt} of {of})"
+        learned, of = task.learned.get(encoding, (0, 0))
+        label = encoding if learned == of else f"{encoding} (learned by {learned} of {of})"
         for ranges in (along, apart):
             cells = [_cell(r, encoding) for r in ranges]
             seeds = _seeds(cells)[:most_seeds]
@@ -89,7 +89,7 @@ def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range], mos
     if len(along) + len(apart) < len(task.ranges):
         parts.append(f"{len(along) + len(apart)} of {len(task.ranges):,} ranges are drawn.")
     if task.bar is not None:
-        parts.append("Past the trained lengths only seeds that learnt the task are drawn.")
+        parts.append("Past the trained lengths only seeds that learned the task are drawn.")
     if apart:
         parts.append("Rings: the same length, at places that training never showed.")
     missing: dict[str, list[Range]] = {}
@@ -208,9 +208,9 @@ def _references(task: TaskAnalysis, ranges: list[Range]) -> list[Series]:
     best = "floor" if task.bar is not None else "best baseline"
     if chance == floor:
         best = f"chance, {best}"
-    lines = [Series(best, x, floor, Style(GREY, "dash"), "reference", best)]
+    lines = [Series(best, x, floor, Style(GRAY, "dash"), "reference", best)]
     return (
-        lines if chance == floor else [Series("chance", x, chance, Style(GREY, "dot"), "reference", "chance"), *lines]
+        lines if chance == floor else [Series("chance", x, chance, Style(GRAY, "dot"), "reference", "chance"), *lines]
     )
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ordinate.core.encoding import Encoding
-from ordinate.core.place import Pair
+from ordinate.core.positions import AttentionContext
 from ordinate.report import encoding_figures as drawing
 from ordinate.report import encoding_numbers as numbers
 from ordinate.report.chart import Chart, Heat, Panel, thin
@@ -35,7 +35,7 @@ def summary(draws: Tensor) -> Summary:
     return draws.mean(dim=0), torch.quantile(draws, torch.tensor([0.025, 0.975]), dim=0)
 
 
-def distance_curves(case: Case, measure: Callable[[Pair, int], Summary]) -> list[Measured]:
+def distance_curves(case: Case, measure: Callable[[AttentionContext, int], Summary]) -> list[Measured]:
     """What a query has to do with keys, by distance, along every axis; `measure` is asked for single queries.
 
     Where the place of a query matters too, sequences of the trained length and longer ones are drawn apart.
@@ -58,18 +58,18 @@ def distance_curves(case: Case, measure: Callable[[Pair, int], Summary]) -> list
 
 
 def _of_sequence(
-    case: Case, axis: int, count: int, words: str, measure: Callable[[Pair, int], Summary], share: int
+    case: Case, axis: int, count: int, words: str, measure: Callable[[AttentionContext, int], Summary], share: int
 ) -> Iterator[tuple[str, Tensor, Tensor, Tensor | None]]:
     """The last query looks back; where queries look both ways, the first looks ahead."""
     encoding = case.encoding
-    whole = encoding.feature_width > 0 or numbers.overrides(encoding, "score")  # reads every token in between
-    pair, at = numbers.along(encoding, axis, count, 1 if whole else -(-count // MOST_POINTS))
+    whole = encoding.feature_width > 0 or numbers.overrides(encoding, "score_mod")  # reads every token in between
+    context, at = numbers.along(encoding, axis, count, 1 if whole else -(-count // MOST_POINTS))
     last = len(at) - 1
-    mean, ends = measure(pair, last)
+    mean, ends = measure(context, last)
     mean, x = mean.flip(-1), at[last] - at.flip(0)
     ends = None if ends is None else ends.flip(-1)
     if not encoding.shape.causal:
-        ahead, ahead_ends = measure(pair, 0)
+        ahead, ahead_ends = measure(context, 0)
         mean, x = torch.cat((ahead.flip(-1)[:, :-1], mean), dim=-1), torch.cat((at[0] - at.flip(0)[:-1], x))
         if ends is not None and ahead_ends is not None:
             ends = torch.cat((ahead_ends.flip(-1)[..., :-1], ends), dim=-1)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.report.chart import Chart, Heat, Panel, Series, Shade
-from ordinate.report.colours import DASHES, Style, styles
+from ordinate.report.colors import DASHES, Style, styles
 
 Numbers = NDArray[np.float32]
 
@@ -27,7 +27,7 @@ def vectors(name: str, values: Numbers, *, block: int, row_block: int) -> Heat:
     """Channels by position."""
     note = (
         "Each column is the vector added at one position, beside token embeddings of size 1. Red is above zero, blue"
-        " below; fast channels change from column to column, slow ones keep their colour."
+        " below; fast channels change from column to column, slow ones keep their color."
     )
     if row_block > 1:
         note += f" One channel in {row_block} is drawn."
@@ -41,7 +41,7 @@ def similarity(name: str, values: Numbers, block: int) -> Heat:
     """Positions by positions."""
     note = (
         "The cosine of the vectors of two positions. Red: the two look alike; blue: opposite. A band along the diagonal"
-        " means that neighbours are alike; stripes along it mean that only the distance counts."
+        " means that neighbors are alike; stripes along it mean that only the distance counts."
     )
     return Heat(
         f"{name} similarity", "Similarity of positions", "position", "other position", (Panel("", values),), 1, block,
@@ -145,11 +145,11 @@ def _plain(values: NDArray[np.generic]) -> tuple[float | None, ...]:
 
 
 def _shades(encoding: str, count: int) -> list[Style]:
-    """The encoding's own colour, from darker to lighter, with dashes to tell them apart."""
+    """The encoding's own color, from darker to lighter, with dashes to tell them apart."""
     own = styles([encoding])[encoding]
     if count == 1:
-        return [Style(own.colour)]
-    red, green, blue = (int(own.colour[start : start + 2], 16) for start in (1, 3, 5))
+        return [Style(own.color)]
+    red, green, blue = (int(own.color[start : start + 2], 16) for start in (1, 3, 5))
     found = []
     for index in range(count):
         light = -0.1 + 0.65 * index / (count - 1)  # seen on white ground and on dark

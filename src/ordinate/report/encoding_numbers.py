@@ -9,7 +9,7 @@ from torch import Tensor
 from ordinate import encodings
 from ordinate.core.encoding import Encoding
 from ordinate.core.errors import AxesError, CausalError
-from ordinate.core.place import Pair, Place
+from ordinate.core.positions import AttentionContext, Positions
 from ordinate.core.seeds import generator
 
 DRAWS = 16  # random contents to average over
@@ -64,43 +64,43 @@ def overrides(encoding: Encoding, *hooks: str) -> bool:
     return any(getattr(type(encoding), hook) is not getattr(Encoding, hook) for hook in hooks)
 
 
-def along(encoding: Encoding, axis: int, count: int, step: int = 1) -> tuple[Pair, Tensor]:
+def along(encoding: Encoding, axis: int, count: int, step: int = 1) -> tuple[AttentionContext, Tensor]:
     """Tokens along one axis, on every `step`-th position up to the last of `count`; and where they stand."""
     at = torch.arange((count - 1) % step, count, step)
     positions = torch.zeros(1, len(at), encoding.shape.axes, dtype=torch.long)
     positions[0, :, axis] = at
-    return _pair(encoding, Place(positions, first=0 if encoding.shape.axes == step == 1 else None)), at
+    return _pair(encoding, Positions(positions, first=0 if encoding.shape.axes == step == 1 else None)), at
 
 
-def on_grid(encoding: Encoding, side: int) -> Pair:
+def on_grid(encoding: Encoding, side: int) -> AttentionContext:
     """All tokens of a square; on further axes they stand at 0."""
     sides = (side, side, *[1] * (encoding.shape.axes - 2))
-    return _pair(encoding, Place(torch.cartesian_prod(*(torch.arange(size) for size in sides))[None]))
+    return _pair(encoding, Positions(torch.cartesian_prod(*(torch.arange(size) for size in sides))[None]))
 
 
-def _pair(encoding: Encoding, place: Place) -> Pair:
+def _pair(encoding: Encoding, positions: Positions) -> AttentionContext:
     """With all that an encoding may want to be told."""
-    index = torch.arange(place.length)[None]
+    index = torch.arange(positions.length)[None]
     digits = torch.tensor([int(c) if c.isdigit() else 10 + "+= ".index(c) for c in TEXT])
-    place = replace(place, segments=2 * index // place.length, tokens=digits[index % len(digits)])
+    positions = replace(positions, segments=2 * index // positions.length, tokens=digits[index % len(digits)])
     relation = None
     if "relation" in encoding.reads:
-        relation = (place.positions[:, :, None] - place.positions[:, None]).abs().sum(dim=-1)
-    return encoding.placed(Pair(place, place, encoding.shape.causal, relation=relation))
+        relation = (positions.values[:, :, None] - positions.values[:, None]).abs().sum(dim=-1)
+    return encoding.placed(AttentionContext(positions, positions, encoding.shape.causal, relation=relation))
 
 
 @torch.no_grad()
-def added(encoding: Encoding, pair: Pair) -> Tensor:
+def added(encoding: Encoding, context: AttentionContext) -> Tensor:
     """The vector that is added to each token: [n, d]."""
-    return encoding.embed(torch.zeros(1, pair.k.length, encoding.shape.dim), pair.k)[0]
+    return encoding.embed(torch.zeros(1, context.k.length, encoding.shape.dim), context.k)[0]
 
 
 @torch.no_grad()
-def taken(encoding: Encoding, pair: Pair, giver: int) -> Tensor:
+def taken(encoding: Encoding, context: AttentionContext, giver: int) -> Tensor:
     """How much of one token's embedding, which is all ones, arrives at each token: [n]."""
-    given = torch.zeros(1, pair.k.length, encoding.shape.dim)
+    given = torch.zeros(1, context.k.length, encoding.shape.dim)
     given[0, giver] = 1.0
-    arrived: Tensor = (encoding.embed(given, pair.k) - given)[0].square().mean(dim=-1).sqrt()
+    arrived: Tensor = (encoding.embed(given, context.k) - given)[0].square().mean(dim=-1).sqrt()
     return arrived
 
 
@@ -113,22 +113,22 @@ def unit_vectors(width: int, seed: int) -> Tensor:
 
 
 @torch.no_grad()
-def equal_scores(encoding: Encoding, pair: Pair, looks: int, seed: int) -> Tensor:
+def equal_scores(encoding: Encoding, context: AttentionContext, looks: int, seed: int) -> Tensor:
     """x·y for each unit vector x as the query of token `looks` and as the key of every token: [draws, h, k].
 
     Keys that the query does not see are no numbers.
     """
     shape, found = encoding.shape, []
-    row = pair.rows(looks, looks + 1)
+    row = context.rows(looks, looks + 1)
     for number, vectors in enumerate(unit_vectors(shape.head_dim, seed).split(16)):
-        x = vectors[:, None, None].expand(-1, shape.heads, pair.k.length, -1).contiguous()
-        q, k, features = _rotated(encoding, pair, x, x, seed, number)
+        x = vectors[:, None, None].expand(-1, shape.heads, context.k.length, -1).contiguous()
+        q, k, features = _rotated(encoding, context, x, x, seed, number)
         seen = row.k.length
-        score = encoding.match(
+        score = encoding.qk_scores(
             q[:, :, looks : looks + 1], k[:, :, :seen], row, None if features is None else features[:, :seen]
         )
         score = score[:, :, 0] * shape.head_dim**0.5
-        found.append(torch.nn.functional.pad(score, (0, pair.k.length - seen), value=torch.nan))
+        found.append(torch.nn.functional.pad(score, (0, context.k.length - seen), value=torch.nan))
     return torch.cat(found)
 
 
@@ -137,9 +137,9 @@ def turns(encoding: Encoding, axis: int, seed: int) -> Tensor | None:
     """The angle by which each channel turns from one token to the next: [steps, h, e]. One step from position 0 tells
     it exactly, unless content decides. None for what is no turning: a channel's part in scores is not linear."""
     shape = encoding.shape
-    pair, _ = along(encoding, axis, DRAWS + 1 if encoding.feature_width else 2)
-    channels = torch.eye(shape.head_dim)[:, None, None].expand(-1, shape.heads, pair.k.length, -1).contiguous()
-    turned, double = (_rotated(encoding, pair, x, x, seed)[0] for x in (channels, 2 * channels))
+    context, _ = along(encoding, axis, DRAWS + 1 if encoding.feature_width else 2)
+    channels = torch.eye(shape.head_dim)[:, None, None].expand(-1, shape.heads, context.k.length, -1).contiguous()
+    turned, double = (_rotated(encoding, context, x, x, seed)[0] for x in (channels, 2 * channels))
     if not torch.allclose(double, 2 * turned, rtol=1e-4, atol=1e-6):
         return None
     before, after = turned[:, :, :-1].double(), turned[:, :, 1:].double()
@@ -156,66 +156,68 @@ def channel_scores(encoding: Encoding, axis: int, count: int, step: int) -> Tens
     shape = encoding.shape
     positions = torch.zeros(1, -(-count // step), shape.axes, dtype=torch.long)
     positions[0, :, axis] = torch.arange(0, count, step)
-    pair, width = _pair(encoding, Place(positions)), shape.head_dim
+    context, width = _pair(encoding, Positions(positions)), shape.head_dim
     found = []
     for channels in torch.eye(width).split(32):
-        x = channels[:, None, None].expand(-1, shape.heads, pair.k.length, -1).contiguous()
-        q, k, _ = _rotated(encoding, pair, x, x, 0)
+        x = channels[:, None, None].expand(-1, shape.heads, context.k.length, -1).contiguous()
+        q, k, _ = _rotated(encoding, context, x, x, 0)
         found.append((q[:, 0] * k[:, 0, :1]).sum(dim=-1))
     return torch.cat(found)
 
 
 @torch.no_grad()
-def biases(encoding: Encoding, pair: Pair) -> Tensor | None:
+def biases(encoding: Encoding, context: AttentionContext) -> Tensor | None:
     """[h or 1, q, k]."""
-    bias = encoding.bias(pair)
+    bias = encoding.bias(context)
     return None if bias is None else bias[0]
 
 
 @torch.no_grad()
-def changes(encoding: Encoding, pair: Pair, looks: int, seed: int) -> Tensor:
+def changes(encoding: Encoding, context: AttentionContext, looks: int, seed: int) -> Tensor:
     """How the scores of token `looks` with all that it sees change, for random contents: [draws, h, k]."""
-    q, k = _contents(encoding, pair, seed)
+    q, k = _contents(encoding, context, seed)
     plain = (q[:, :, looks, None] * k).sum(dim=-1) * encoding.shape.head_dim**-0.5
-    changed: Tensor = _scores(encoding, pair, q, k, seed, looks)[:, :, 0] - plain
+    changed: Tensor = _scores(encoding, context, q, k, seed, looks)[:, :, 0] - plain
     return changed
 
 
 @torch.no_grad()
-def shares(encoding: Encoding, pair: Pair, seed: int) -> Tensor:
+def shares(encoding: Encoding, context: AttentionContext, seed: int) -> Tensor:
     """Attention weights over what even attention would give, the mean over random contents: [h, q, k]."""
-    q, k = _contents(encoding, pair, seed)
-    scores, bias = _scores(encoding, pair, q, k, seed), encoding.bias(pair)
+    q, k = _contents(encoding, context, seed)
+    scores, bias = _scores(encoding, context, q, k, seed), encoding.bias(context)
     scores = scores if bias is None else scores + bias
-    visible = torch.ones(1, 1, *scores.shape[2:], dtype=torch.bool) if pair.visible is None else pair.visible
+    visible = torch.ones(1, 1, *scores.shape[2:], dtype=torch.bool) if context.visible is None else context.visible
     weights = scores.masked_fill(~visible, -torch.inf).softmax(dim=-1).mean(dim=0)
     even = weights * visible.sum(dim=-1, keepdim=True)[0]
     return even.masked_fill(~visible[0], torch.nan)
 
 
-def _contents(encoding: Encoding, pair: Pair, seed: int) -> tuple[Tensor, Tensor]:
-    shape = (DRAWS, encoding.shape.heads, pair.k.length, encoding.shape.head_dim)
+def _contents(encoding: Encoding, context: AttentionContext, seed: int) -> tuple[Tensor, Tensor]:
+    shape = (DRAWS, encoding.shape.heads, context.k.length, encoding.shape.head_dim)
     q, k = torch.randn(2, *shape, generator=generator(seed, "pictures", "contents"))
     return q, k
 
 
-def _scores(encoding: Encoding, pair: Pair, q: Tensor, k: Tensor, seed: int, looks: int | None = None) -> Tensor:
+def _scores(
+    encoding: Encoding, context: AttentionContext, q: Tensor, k: Tensor, seed: int, looks: int | None = None
+) -> Tensor:
     """Scores of all tokens with all, or of one with all that it sees, without biases."""
-    q, k, features = _rotated(encoding, pair, q, k, seed)
+    q, k, features = _rotated(encoding, context, q, k, seed)
     if looks is not None:
-        pair, q = pair.rows(looks, looks + 1), q[:, :, looks : looks + 1]
-    scores = encoding.match(q, k, pair, features)
-    return encoding.score(scores, q, k, pair, features)
+        context, q = context.rows(looks, looks + 1), q[:, :, looks : looks + 1]
+    scores = encoding.qk_scores(q, k, context, features)
+    return encoding.score_mod(scores, q, k, context, features)
 
 
 def _rotated(
-    encoding: Encoding, pair: Pair, q: Tensor, k: Tensor, seed: int, number: int = 0
+    encoding: Encoding, context: AttentionContext, q: Tensor, k: Tensor, seed: int, number: int = 0
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Queries and keys as the encoding turns them; where it reads tokens' contents, these are random."""
     features = None
     if encoding.feature_width:
         source = generator(seed, "pictures", "inputs", number)
-        x = torch.randn(len(q), pair.k.length, encoding.shape.dim, generator=source)
-        features = encoding.features(x, pair.k, None)
-    state = encoding.prepare(pair.k)
+        x = torch.randn(len(q), context.k.length, encoding.shape.dim, generator=source)
+        features = encoding.features(x, context.k, None)
+    state = encoding.prepare(context.k)
     return encoding.rotate(q, state, "q", features), encoding.rotate(k, state, "k", features), features

@@ -8,7 +8,7 @@ import torch
 from ordinate.core.choice import parse_choice
 from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
-from ordinate.core.place import Pair
+from ordinate.core.positions import AttentionContext
 from ordinate.report import encoding_figures as drawing
 from ordinate.report import encoding_numbers as numbers
 from ordinate.report.chart import Figure, file_names
@@ -100,18 +100,18 @@ def _figures(case: Case) -> Iterator[Figure]:
     encoding = case.encoding
     if overrides(encoding, "embed"):
         yield from _added(case)
-    if overrides(encoding, "rotate", "match"):
+    if overrides(encoding, "rotate", "qk_scores"):
         yield from _turned(case)
     if not encoding.biasless:
         yield from _biased(case)
-    if overrides(encoding, "match", "score") and encoding.family != "rotation":
+    if overrides(encoding, "qk_scores", "score_mod") and encoding.family != "rotation":
         yield from _changed(case)
 
 
 def _added(case: Case) -> Iterator[Figure]:
     encoding, length, reach = case.encoding, case.setting.length, case.setting.reach
-    pair, at = numbers.along(encoding, 0, reach)
-    values = numbers.added(encoding, pair)
+    context, at = numbers.along(encoding, 0, reach)
+    values = numbers.added(encoding, context)
     if not values.any():
         yield from _taken(case)
         return
@@ -137,16 +137,16 @@ def _added(case: Case) -> Iterator[Figure]:
 
 
 def _taken(case: Case) -> Iterator[Figure]:
-    """For those that add what neighbours hold."""
-    encoding, title = case.encoding, "How much a token takes from its neighbours"
+    """For those that add what neighbors hold."""
+    encoding, title = case.encoding, "How much a token takes from its neighbors"
     if encoding.shape.axes > 1:
-        pair = numbers.on_grid(encoding, side(case))
-        arrived = numbers.taken(encoding, pair, pair.k.length // 2)
+        context = numbers.on_grid(encoding, side(case))
+        arrived = numbers.taken(encoding, context, context.k.length // 2)
         yield from map_panels(case, "map", title, arrived[None], "share")
         return
-    pair, at = numbers.along(encoding, 0, case.setting.length)
+    context, at = numbers.along(encoding, 0, case.setting.length)
     giver = 0 if encoding.shape.causal else case.setting.length // 2
-    arrived = numbers.taken(encoding, pair, giver)
+    arrived = numbers.taken(encoding, context, giver)
     note = "Root mean square of what reaches a token from one whose embedding is all ones, by distance."
     lines = [Measured("", *arrays(at - giver, arrived))]
     yield from by_distance(case, "taken", title, "what arrives", lines, note)
@@ -155,12 +155,12 @@ def _taken(case: Case) -> Iterator[Figure]:
 def _turned(case: Case) -> Iterator[Figure]:
     encoding, setting = case.encoding, case.setting
     curves = distance_curves(
-        case, lambda pair, looks: summary(numbers.equal_scores(encoding, pair, looks, setting.seed))
+        case, lambda context, looks: summary(numbers.equal_scores(encoding, context, looks, setting.seed))
     )
     yield from by_distance(case, "score", "Score of equal vectors, by distance", "score", curves, EQUAL)
     if encoding.shape.axes > 1:
-        pair = numbers.on_grid(encoding, side(case))
-        scores = numbers.equal_scores(encoding, pair, pair.k.length // 2, setting.seed).mean(dim=0)
+        context = numbers.on_grid(encoding, side(case))
+        scores = numbers.equal_scores(encoding, context, context.k.length // 2, setting.seed).mean(dim=0)
         yield from map_panels(case, "map", "Score of equal vectors around the middle of a grid", scores, "score")
     if overrides(encoding, "rotate"):
         yield from _channels(case)
@@ -188,24 +188,24 @@ def _channels(case: Case) -> Iterator[Figure]:
 def _biased(case: Case) -> Iterator[Figure]:
     encoding = case.encoding
 
-    def of(pair: Pair, looks: int) -> Summary:
-        values = numbers.biases(encoding, pair)
+    def of(context: AttentionContext, looks: int) -> Summary:
+        values = numbers.biases(encoding, context)
         assert values is not None
         return values[:, looks], None
 
     yield from by_distance(case, "bias", "Bias by distance", "bias", distance_curves(case, of), BIAS)
     if encoding.shape.axes > 1:
-        pair = numbers.on_grid(encoding, side(case))
-        values, _ = of(pair, pair.k.length // 2)
+        context = numbers.on_grid(encoding, side(case))
+        values, _ = of(context, context.k.length // 2)
         yield from map_panels(case, "bias map", "Bias around the middle of a grid", values, "bias")
         return
     step = -(-case.setting.reach // MOST_CELLS)
-    pair, _ = numbers.along(encoding, 0, case.setting.reach, step)
-    matrix = numbers.biases(encoding, pair)
+    context, _ = numbers.along(encoding, 0, case.setting.reach, step)
+    matrix = numbers.biases(encoding, context)
     if matrix is None or flat(matrix):
         return
-    if pair.visible is not None:
-        matrix = matrix.masked_fill(~pair.visible[0], torch.nan)
+    if context.visible is not None:
+        matrix = matrix.masked_fill(~context.visible[0], torch.nan)
     note = "Rows are queries, columns keys: blue lowers a score, red raises it. What a query does not see is empty."
     title = "Bias of queries and keys"
     yield drawing.matrices(f"{case.name} bias matrix", title, panels(matrix), step, "bias", note)
@@ -214,16 +214,16 @@ def _biased(case: Case) -> Iterator[Figure]:
 def _changed(case: Case) -> Iterator[Figure]:
     encoding, setting = case.encoding, case.setting
 
-    def of(pair: Pair, looks: int) -> Summary:
-        changed = numbers.changes(encoding, pair, looks, setting.seed)
+    def of(context: AttentionContext, looks: int) -> Summary:
+        changed = numbers.changes(encoding, context, looks, setting.seed)
         return summary(changed.flatten(0, 1)[:, None])  # all heads together
 
     curves = distance_curves(case, of)
     drawn = list(by_distance(case, "change", "Change of scores, random contents", "change", curves, CHANGE))
     yield from drawn
     if drawn and encoding.shape.axes == 1:
-        pair, _ = numbers.along(encoding, 0, min(setting.reach, MOST_TOKENS))
-        shares = numbers.shares(encoding, pair, setting.seed)
+        context, _ = numbers.along(encoding, 0, min(setting.reach, MOST_TOKENS))
+        shares = numbers.shares(encoding, context, setting.seed)
         note = (
             "Attention weights over an even share, their mean over random contents: 0 is as much as if all keys were"
             " alike, 1 (red) twice, -1 (blue) half as much."

@@ -15,7 +15,7 @@ def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     lines = []
     learning = [p for p in task.pairs if p.claim and p.basis is Basis.LEARNING]
     if learning:
-        lines.append(f"Learnt in more seeds: {_claims(learning)}.")
+        lines.append(f"Learned in more seeds: {_claims(learning)}.")
     scores = [p for p in task.pairs if p.claim and p.basis is Basis.SCORES]
     if scores:
         better = "higher score" if task.direction == "higher" else "lower loss"

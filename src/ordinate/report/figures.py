@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ordinate.report.attention import attention
 from ordinate.report.chart import Figure, file_names
-from ordinate.report.colours import styles
+from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning, rates
 from ordinate.report.ranking import ranking
 from ordinate.studies.comparison import Comparison

@@ -9,13 +9,13 @@ from typing import Any
 from ordinate import __version__
 from ordinate.report.alarms import alarm_lines
 from ordinate.report.chart import Figure, Heat, file_names, thin
-from ordinate.report.colours import Style, styles
+from ordinate.report.colors import Style, styles
 from ordinate.report.figures import MOST_RANKED, MOST_TASKS, figures
 from ordinate.report.screen import SETTINGS, draw, height
 from ordinate.report.sentences import sentences
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.report.tables import tables, winner
-from ordinate.report.words import MOST_LISTED, cell_words, counted, css_class, learnt_words, reach_words, steps_words
+from ordinate.report.words import MOST_LISTED, cell_words, counted, css_class, learned_words, reach_words, steps_words
 from ordinate.statistics.analysis import Analysis, Cell, Range, TaskAnalysis
 from ordinate.studies.comparison import Comparison
 
@@ -48,7 +48,7 @@ def page(comparison: Comparison) -> str:
         comparison=comparison,
         analysis=comparison.analysis,
         version=__version__,
-        colours={name: style.colour for name, style in looks.items()},
+        colors={name: style.color for name, style in looks.items()},
         tasks=[_task(comparison, task, anchors[task.task], drawn) for task in told],
         left_out=_left_out(comparison.analysis),
         chips=MOST_CHIPS,
@@ -146,13 +146,13 @@ def _needs(analysis: Analysis) -> str:
 
 def _row(task: TaskAnalysis, encoding: str) -> dict[str, Any]:
     """One encoding on all ranges."""
-    learnt, of = task.learnt.get(encoding, (0, 0))
+    learned, of = task.learned.get(encoding, (0, 0))
     reach = task.reach.get(encoding)
     steps = task.steps.get(encoding)
     return {
         "encoding": encoding,
-        "learnt": learnt_words((learnt, of)),
-        "learnt_value": learnt / of if of else None,
+        "learned": learned_words((learned, of)),
+        "learned_value": learned / of if of else None,
         "reach": reach_words(reach),
         "reach_value": reach.median if reach else None,
         "steps": steps_words(steps),
@@ -192,9 +192,9 @@ def _table(table: Table, looks: dict[str, Style]) -> dict[str, Any]:
     for index, row in enumerate(first.rows):
         cells = []
         for at, (value, column) in enumerate(zip(row, table.columns, strict=True)):
-            colour = looks[value].colour if named[at] and isinstance(value, str) and value in looks else ""
+            color = looks[value].color if named[at] and isinstance(value, str) and value in looks else ""
             raw = value if numbers[at] else None
-            cells.append((shown(value, column), raw, (index, at) in table.bold, colour))
+            cells.append((shown(value, column), raw, (index, at) in table.bold, color))
         rows.append(cells)
     kept = min(len(table.rows), MOST_DOWNLOADED)
     return {"table": table, "numbers": numbers, "rows": rows, "count": len(table.rows), "kept": kept}

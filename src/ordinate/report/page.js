@@ -6,14 +6,14 @@
   const waiting = [...document.querySelectorAll(".plot")];
   const drawn = [];
 
-  // Colours come from the style sheet, so that pictures follow the page into the dark and onto paper.
+  // Colors come from the style sheet, so that pictures follow the page into the dark and onto paper.
   function theme(layout) {
     const look = getComputedStyle(document.documentElement);
-    const colour = (name) => look.getPropertyValue(name).trim();
-    const change = { "paper_bgcolor": colour("--ground"), "plot_bgcolor": colour("--ground"), "font.color": colour("--text") };
+    const color = (name) => look.getPropertyValue(name).trim();
+    const change = { "paper_bgcolor": color("--ground"), "plot_bgcolor": color("--ground"), "font.color": color("--text") };
     for (const key of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
-      change[key + ".gridcolor"] = colour("--grid");
-      change[key + ".linecolor"] = colour("--rule");
+      change[key + ".gridcolor"] = color("--grid");
+      change[key + ".linecolor"] = color("--rule");
     }
     return change;
   }

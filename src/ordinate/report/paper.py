@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate.report.chart import Chart, Figure, Heat, Series, short
-from ordinate.report.colours import COLD, NEUTRAL, WARM
+from ordinate.report.colors import COLD, NEUTRAL, WARM
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def _draw(axes: "Axes", series: Series) -> None:
     """One series; gaps are NaN here."""
     x, y = (np.array([np.nan if v is None else v for v in values], dtype=float) for values in (series.x, series.y))
     y[~np.isfinite(y)] = np.nan
-    style = dict(color=series.style.colour, marker=_MARKERS[series.style.marker], linestyle=_DASHES[series.style.dash])
+    style = dict(color=series.style.color, marker=_MARKERS[series.style.marker], linestyle=_DASHES[series.style.dash])
     if series.look == "mean":
         axes.plot(x, y, **style, linewidth=1.3, markersize=3, zorder=4)
     elif series.look in ("seed", "dots"):
@@ -94,20 +94,20 @@ def _draw(axes: "Axes", series: Series) -> None:
     elif series.look == "points":
         axes.plot(x, y, **{**style, "linestyle": ""}, markersize=5.5, zorder=5)
     elif series.look == "rings":
-        empty = {**style, "linestyle": "", "markerfacecolor": (0, 0, 0, 0), "markeredgecolor": series.style.colour}
+        empty = {**style, "linestyle": "", "markerfacecolor": (0, 0, 0, 0), "markeredgecolor": series.style.color}
         axes.plot(x, y, **empty, markersize=6.5, markeredgewidth=0.8, zorder=5)
     else:
         width = 0.8 if series.look == "reference" else 2.5
         axes.plot(x, y, **{**style, "marker": ""}, linewidth=width, zorder=2, solid_capstyle="butt")
     if series.look == "curve" and series.low:
         low, high = (np.array(side, dtype=float) for side in (series.low, series.high))
-        axes.fill_between(x, low, high, color=series.style.colour, alpha=0.18, linewidth=0, zorder=1)
+        axes.fill_between(x, low, high, color=series.style.color, alpha=0.18, linewidth=0, zorder=1)
     elif any(low is not None for low in series.low):
         ends = [
             [np.nan if end is None or y is None else abs(end - y) for end, y in zip(side, series.y, strict=True)]
             for side in (series.low, series.high)
         ]
-        axes.errorbar(x, y, yerr=ends, ecolor=series.style.colour, elinewidth=0.8, capsize=1.5, linestyle="", zorder=3)
+        axes.errorbar(x, y, yerr=ends, ecolor=series.style.color, elinewidth=0.8, capsize=1.5, linestyle="", zorder=3)
 
 
 def _scale(axes: "Axes", chart: Chart) -> None:
@@ -130,7 +130,7 @@ def _legend(sheet: "Sheet", chart: Chart) -> None:
 
     handles, labels = [], []
     for series in (s for s in chart.series if s.label):
-        look = dict(color=series.style.colour, linestyle=_DASHES[series.style.dash], linewidth=1.2)
+        look = dict(color=series.style.color, linestyle=_DASHES[series.style.dash], linewidth=1.2)
         marker = "" if series.look in ("reference", "curve") else _MARKERS[series.style.marker]
         handles.append(Line2D([], [], **look, marker=marker, markersize=3))
         # matplotlib leaves out labels that begin with an underscore
@@ -145,8 +145,8 @@ def _heat(heat: Heat) -> "Sheet":
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure as Sheet
 
-    colours = LinearSegmentedColormap.from_list("signed", [COLD, NEUTRAL, WARM]) if heat.signed else "viridis"
-    scale: Any = dict(vmin=-heat.top if heat.signed else 0, vmax=heat.top, cmap=colours)
+    colors = LinearSegmentedColormap.from_list("signed", [COLD, NEUTRAL, WARM]) if heat.signed else "viridis"
+    scale: Any = dict(vmin=-heat.top if heat.signed else 0, vmax=heat.top, cmap=colors)
     (down, across), first = heat.steps, heat.first - 0.5
     columns, rows = heat.columns, max(-(-len(heat.panels) // heat.columns), 1)
     left, right, top, bottom, gap = 0.34, 0.42, 0.38, 0.3, 0.14  # inches

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ordinate.report.chart import Chart, Series
-from ordinate.report.colours import GREY, Style
+from ordinate.report.colors import GRAY, Style
 from ordinate.statistics.ranks import Ranks
 
 
@@ -20,13 +20,13 @@ def ranking(
     right = max(ranks.average.values())
     if ranks.critical_difference is not None:
         top, end = len(names) + 1, 1 + ranks.critical_difference
-        series.append(Series("critical difference", (1, end), (top, top), Style(GREY), "bar"))
+        series.append(Series("critical difference", (1, end), (top, top), Style(GRAY), "bar"))
         ticks.append((top, f"critical difference {ranks.critical_difference:.2f}"))
         right = max(right, end)
     for index, group in enumerate(ranks.groups):
         at = right + 0.35 + 0.25 * index
         ends = (rows[group[0]], rows[group[-1]])
-        series.append(Series("ranks overlap", (at, at), ends, Style(GREY), "bar"))
+        series.append(Series("ranks overlap", (at, at), ends, Style(GRAY), "bar"))
     span = right + 0.35 + 0.25 * max(len(ranks.groups), 1)
     return Chart(
         name=name,

@@ -1,11 +1,11 @@
-"""Pictures of single runs, one or several in each: how they learnt, and what they score by length."""
+"""Pictures of single runs, one or several in each: how they learned, and what they score by length."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
-from ordinate.report.colours import DASHES, GREY, MARKERS, Style, styles
+from ordinate.report.colors import DASHES, GRAY, MARKERS, Style, styles
 from ordinate.report.curves import MOST_POINTS
 from ordinate.statistics.verdict import words_of
 from ordinate.store.overview import REPORTED
@@ -28,13 +28,13 @@ class Drawn:
 
 
 def run_styles(encodings: Sequence[str]) -> list[Style]:
-    """One style per run: the colour of its encoding, and another dash and marker for each that shares it."""
+    """One style per run: the color of its encoding, and another dash and marker for each that shares it."""
     own, before, found = styles(encodings), dict[str, int](), []
     for name in encodings:
         style, turn = own[name], before.get(name, 0)
         dash = DASHES[(DASHES.index(style.dash) + turn) % len(DASHES)]
         marker = MARKERS[(MARKERS.index(style.marker) + turn) % len(MARKERS)]
-        found.append(Style(style.colour, dash, marker))
+        found.append(Style(style.color, dash, marker))
         before[name] = turn + 1
     return found
 
@@ -55,7 +55,7 @@ def learning(runs: Sequence[Drawn], metric: str, against: Against = "step", smoo
             y = tuple(value for _, value in points)
             full = name if len(runs) == 1 else f"{run.label}, {name}"
             label = name if len(runs) == 1 else run.label if split == "valid" or len(points) == 1 else ""
-            look = ("mean", run.style) if split == "valid" else ("reference", Style(run.style.colour, "dot"))
+            look = ("mean", run.style) if split == "valid" else ("reference", Style(run.style.color, "dot"))
             if smoothing > 0:
                 behind.append(_thinned(Series(full, x, y, run.style, "seed", group=run.label)))
                 y = smooth(y, smoothing)
@@ -100,7 +100,7 @@ def _thinned(series: Series) -> Series:
 
 
 def by_length(runs: Sequence[Drawn], *, alone: bool) -> Chart | None:
-    """Scores of runs on one task, at every length; past the trained ones only of runs that learnt it.
+    """Scores of runs on one task, at every length; past the trained ones only of runs that learned it.
 
     `alone`: there is one run, which needs no name.
     """
@@ -155,10 +155,10 @@ def _references(floors: Mapping[int, tuple[float, float]], lengths: list[int], b
     chance, floor = (tuple(floors[n][which] for n in lengths) for which in (0, 1))
     x = tuple(float(n) for n in lengths)
     if chance == floor:
-        return [Series(f"chance, {best}", x, floor, Style(GREY, "dash"), "reference", f"chance, {best}")]
+        return [Series(f"chance, {best}", x, floor, Style(GRAY, "dash"), "reference", f"chance, {best}")]
     return [
-        Series("chance", x, chance, Style(GREY, "dot"), "reference", "chance"),
-        Series(best, x, floor, Style(GREY, "dash"), "reference", best),
+        Series("chance", x, chance, Style(GRAY, "dot"), "reference", "chance"),
+        Series(best, x, floor, Style(GRAY, "dash"), "reference", best),
     ]
 
 

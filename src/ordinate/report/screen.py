@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ordinate.report.chart import Chart, Figure, Heat, Number, Panel, Series, short
-from ordinate.report.colours import COLD, NEUTRAL, WARM
+from ordinate.report.colors import COLD, NEUTRAL, WARM
 from ordinate.report.table import csv_field
 
 # For whoever hands a drawing to plotly. Its bar of buttons has one that uploads the data: not from here.
@@ -21,12 +21,12 @@ SETTINGS = {
 }
 
 _FAINT = "rgba(128,128,128,0.14)"
-_GREY = "rgba(128,128,128,0.9)"
+_GRAY = "rgba(128,128,128,0.9)"
 _SIGNED = [[0.0, COLD], [0.5, NEUTRAL], [1.0, WARM]]
 
 
 def draw(figure: Figure) -> dict[str, Any]:
-    """`data` and `layout`. Colours of text, ground and grid are left to the page, which knows whether it is dark."""
+    """`data` and `layout`. Colors of text, ground and grid are left to the page, which knows whether it is dark."""
     return _heat(figure) if isinstance(figure, Heat) else _chart(figure)
 
 
@@ -63,7 +63,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
         layout["annotations"].append(_words(chart.shade.label, x=left, y=1, yref="paper", yanchor="top"))
     for line in chart.lines:
         ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": line.y, "y1": line.y}
-        layout["shapes"].append({"type": "line", "line": {"color": _GREY, "width": 1, "dash": "dot"}, **ends})
+        layout["shapes"].append({"type": "line", "line": {"color": _GRAY, "width": 1, "dash": "dot"}, **ends})
         layout["annotations"].append(_words(line.label, x=1, xref="paper", xanchor="right", y=line.y, yanchor="bottom"))
     areas = [_area(series) for series in chart.series if series.look == "curve" and series.low]
     return {"data": areas + [_trace(series, named=bool(chart.y_ticks)) for series in chart.series], "layout": layout}
@@ -97,7 +97,7 @@ def _trace(series: Series, *, named: bool) -> dict[str, Any]:
         trace |= {"mode": "lines+markers", "line": _line(series, 2.4), "marker": _marker(series, 7)}
     elif look in ("seed", "dots"):
         mode = "lines+markers" if look == "seed" else "markers"
-        line = {"color": style.colour, "width": 1}
+        line = {"color": style.color, "width": 1}
         trace |= {"mode": mode, "line": line, "marker": _marker(series, 3), "opacity": 0.35, "hoverinfo": "skip"}
         del trace["hovertemplate"]
     elif look == "curve":
@@ -122,7 +122,7 @@ def _area(series: Series) -> dict[str, Any]:
     """What lies between the ends of a curve's intervals."""
     ends = [row for row in zip(series.x, series.low, series.high, strict=True) if None not in row]
     return {
-        "type": "scatter", "mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": series.style.colour,
+        "type": "scatter", "mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": series.style.color,
         "opacity": 0.18, "hoverinfo": "skip", "showlegend": False, "legendgroup": _text(series.group or series.name),
         "x": [_number(x) for x, _, _ in ends] + [_number(x) for x, _, _ in reversed(ends)],
         "y": [_number(low) for _, low, _ in ends] + [_number(high) for _, _, high in reversed(ends)],
@@ -130,11 +130,11 @@ def _area(series: Series) -> dict[str, Any]:
 
 
 def _line(series: Series, width: float) -> dict[str, Any]:
-    return {"color": series.style.colour, "width": width, "dash": series.style.dash}
+    return {"color": series.style.color, "width": width, "dash": series.style.dash}
 
 
 def _marker(series: Series, size: float) -> dict[str, Any]:
-    return {"color": series.style.colour, "size": size, "symbol": series.style.marker}
+    return {"color": series.style.color, "size": size, "symbol": series.style.marker}
 
 
 def _error(series: Series) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _error(series: Series) -> dict[str, Any]:
     triples = list(zip(series.y, series.low, series.high, strict=True))
     up = [None if y is None or high is None else _number(high - y) for y, _, high in triples]
     down = [None if y is None or low is None else _number(y - low) for y, low, _ in triples]
-    look = {"color": series.style.colour, "thickness": 1.4, "width": 4}
+    look = {"color": series.style.color, "thickness": 1.4, "width": 4}
     return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, **look}
 
 

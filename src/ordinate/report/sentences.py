@@ -40,8 +40,8 @@ def sentences(analysis: Analysis, task: TaskAnalysis) -> tuple[str, ...]:
 def _bottom_line(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     """Whom to use, or what was seen; how far everyone holds; what sets one above the others."""
     finding = task.verdict.finding
-    if finding is Finding.NOT_LEARNT:
-        return [_not_learnt(task)]
+    if finding is Finding.NOT_LEARNED:
+        return [_not_learned(task)]
     if finding is Finding.ALONE:
         return _holds(task) or [f"The mean of {named(task.encodings[:1])} is {_number(task.shown.cells[0])}."]
     if finding is Finding.OPEN:
@@ -87,7 +87,7 @@ def _holds(task: TaskAnalysis, before: str = "", names: Sequence[str] = ()) -> l
         end = ", the longest tested" if median == chosen[members[0]].longest > 1 and not parts else ""
         parts.append(f"{who}{verb} to {times(median)}{spread}{end}")
     parts += more(by_median, "such group")
-    tried = [name for name, reach in chosen.items() if not reach.learnt and reach.seeds]
+    tried = [name for name, reach in chosen.items() if not reach.learned and reach.seeds]
     untried = [name for name, reach in chosen.items() if not reach.seeds and name not in task.unknown]
     parts += [f"{named(tried)} did not learn it"] if tried else []
     has = "has" if len(untried) == 1 else "have"
@@ -107,18 +107,18 @@ def _spread(reach: Reach) -> str:
         return ""
     parts = [] if reach.low == reach.high else [f"{times(reach.low)} to {times(reach.high)}"]
     parts += untested(reach)
-    if len(reach.learnt) < len(reach.seeds):
-        parts.append(f"learnt by {len(reach.learnt)} of {seeds(len(reach.seeds))}")
+    if len(reach.learned) < len(reach.seeds):
+        parts.append(f"learned by {len(reach.learned)} of {seeds(len(reach.seeds))}")
     return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _missing(task: TaskAnalysis) -> list[str]:
-    """Of whom nobody can know whether the task was learnt, and what to add."""
+    """Of whom nobody can know whether the task was learned, and what to add."""
     if not task.unknown:
         return []
     whose = listed([f"{called(name)} ({seeds(n)})" for name, n in task.unknown.items()])
     return [
-        f"No score in distribution at length {task.trained}: {whose}. Whether these seeds learnt the task is unknown, "
+        f"No score in distribution at length {task.trained}: {whose}. Whether these seeds learned the task is unknown, "
         f"so they are not compared: add rows with split id and length {task.trained}."
     ]
 
@@ -146,7 +146,7 @@ def _above(task: TaskAnalysis) -> str:
     means = listed([_number(task.shown.cell(name)) for name in use])
     mean = f"its mean is {means}" if len(use) == 1 else f"their means are {means}"
     score = f"by score {at_headline(task)}, where {mean}"
-    learning = "by the number of seeds that learnt the task"
+    learning = "by the number of seeds that learned the task"
     by = (("score", score), ("learning", learning), ("either", f"{score}, or {learning}"))
     parts = [f"above {named(groups[kind])} {words}" for kind, words in by if groups[kind]]
     end = f"; {named(groups['cannot'])} cannot go to {range_words(task)}" if groups["cannot"] else ""
@@ -176,7 +176,7 @@ def _open(analysis: Analysis, task: TaskAnalysis) -> list[str]:
             f"{f'{who} ' if who else ''}{fail} in more seeds ({bad}) than {whose} ({least[0]} of {least[1]})."
         ]
     if not means:
-        return [] if task.unknown else [f"Not one encoding that learnt it has a score at {range_words(task)}."]
+        return [] if task.unknown else [f"Not one encoding that learned it has a score at {range_words(task)}."]
     refuse = [cell.encoding for cell in r.cells if cell.word is Word.OUT_OF_RANGE]
     best = means[0]
     if len(means) == 1 and len(refuse) == len(r.cells) - 1:
@@ -200,7 +200,7 @@ def _open(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     ]
 
 
-def _not_learnt(task: TaskAnalysis) -> str:
+def _not_learned(task: TaskAnalysis) -> str:
     r = next((r for r in reversed(task.ranges) if r.split == "id"), task.ranges[0])
     words = {word for cell in r.cells for word in cell.words}
     closest = max(r.cells, key=lambda cell: cell.inside if cell.inside is not None else -1.0)
@@ -211,7 +211,7 @@ def _not_learnt(task: TaskAnalysis) -> str:
         at = "every run diverged" if words == {Word.DIVERGED} else "every one is at the floor"
     scored = " that has scores in distribution" if task.unknown else ""
     return (
-        f"Not one encoding{scored} learnt {task.task} with this budget ({at}, bar {task.bar:g}), so nothing can be "
+        f"Not one encoding{scored} learned {task.task} with this budget ({at}, bar {task.bar:g}), so nothing can be "
         "said about longer sequences: train longer, or make the task easier."
     )
 

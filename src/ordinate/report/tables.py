@@ -7,7 +7,7 @@ from typing import Any
 
 from ordinate.report.chart import file_names
 from ordinate.report.table import Column, Rows, Table, Value, jsonable
-from ordinate.report.words import cell_words, learnt_words, mean_and_interval, outcome_words, reach_words, steps_words
+from ordinate.report.words import cell_words, learned_words, mean_and_interval, outcome_words, reach_words, steps_words
 from ordinate.statistics.analysis import Basis, Cell, Contrast, TaskAnalysis
 from ordinate.statistics.observation import range_name
 from ordinate.statistics.ranks import Ranks
@@ -33,7 +33,7 @@ def _summary_name(task: TaskAnalysis) -> str:
 def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
     """Encodings by ranges: the word and the mean with its interval; before them learning and reach."""
     heads = [
-        *([Column("learnt", "learnt")] if task.learnt else []),
+        *([Column("learned", "learned")] if task.learned else []),
         *([Column("steps", "steps to learn")] if task.steps else []),
         *([Column("reach", "reach")] if task.reach else []),
     ]
@@ -42,7 +42,7 @@ def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
     bold = set()
     for encoding in task.encodings:
         head: list[Value] = [encoding]
-        head += [learnt_words(task.learnt[encoding])] if task.learnt else []
+        head += [learned_words(task.learned[encoding])] if task.learned else []
         head += [steps_words(task.steps.get(encoding))] if task.steps else []
         head += [reach_words(task.reach[encoding])] if task.reach else []
         if winner(task) == encoding:
@@ -50,15 +50,15 @@ def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
         rows.append((*head, *(_cell(r.cell(encoding)) for r in task.ranges)))
     metric = comparison.metrics.get(task.task, "score")
     note = f"Mean {metric} over the seeds that count, with its 95 % interval."
-    if task.learnt:
-        note += f" Learnt: in distribution at or above {task.bar:g}; other seeds do not count at other ranges."
+    if task.learned:
+        note += f" Learned: in distribution at or above {task.bar:g}; other seeds do not count at other ranges."
     if task.reach:
         note += " Reach: up to where every tested length is at that bar, in multiples of the longest trained length."
     if task.bar is None and task.direction == "lower":
         note += " Lower is better."
     note += f" Pairs are tested at {task.shown.name} alone; "
     note += (
-        "bold: above every other encoding that can go there, by score or by the seeds that learnt the task."
+        "bold: above every other encoding that can go there, by score or by the seeds that learned the task."
         if bold
         else "not one is shown to be above all others there."
     )
@@ -79,9 +79,10 @@ def results(comparison: Comparison) -> Table:
     """One row per task, range and encoding."""
     columns = (
         TASK, RANGE, Column("split", "split"), Column("length", "length"), ENCODING, Column("word", "word"),
-        Column("learnt", "learnt"), Column("of", "of"), Column("mean", "mean", SCORE), Column("low", "95 % low", SCORE),
+        Column("learned", "learned"), Column("of", "of"), Column("mean", "mean", SCORE),
+        Column("low", "95 % low", SCORE),
         Column("high", "95 % high", SCORE), Column("minimum", "min", SCORE), Column("maximum", "max", SCORE),
-        Column("n", "n"), Column("normalised", "normalised", SCORE), Column("reach", "median reach", "g"),
+        Column("n", "n"), Column("normalized", "normalized", SCORE), Column("reach", "median reach", "g"),
         Column("chance", "chance", SCORE), Column("floor", "floor", SCORE), Column("sequences", "sequences"),
     )  # fmt: skip
     cells = ((task, r, cell) for task in comparison.analysis.tasks for r in task.ranges for cell in r.cells)
@@ -92,7 +93,7 @@ def results(comparison: Comparison) -> Table:
         record["word"] = cell_words(cell)
         rows.append(tuple(record[name] for name in names))
     note = (
-        "n: seeds that count. Normalised: 0 at chance, 1 when all is right. Floor: the best score without order. "
+        "n: seeds that count. Normalized: 0 at chance, 1 when all is right. Floor: the best score without order. "
         "Reach: of the encoding, in multiples of the longest trained length."
     )
     return Table("results", "All results", columns, tuple(rows), frozenset(bold), note)
@@ -113,7 +114,7 @@ def pairs(comparison: Comparison) -> Table:
     rows = Rows([(task, pair) for task in comparison.analysis.tasks for pair in task.pairs], _pair)
     note = (
         "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random partings beyond, fewer for "
-        "more than 5,000 pairs) and Welch's test of seeds that learnt the task; learning: Fisher's exact test of how "
+        "more than 5,000 pairs) and Welch's test of seeds that learned the task; learning: Fisher's exact test of how "
         "many did. Corrected by Holm over all tests of all tasks, after Tarone without those that could not reach "
         "significance however the seeds fall; a "
         f"claim needs both below {comparison.analysis.alpha:.3g}. Intervals are those of one pair alone; no "
@@ -139,7 +140,7 @@ def matrix(comparison: Comparison) -> Table:
     """What each encoding can, costs and needs, as measured."""
     columns = (
         TASK, ENCODING, Column("limit", "maximum length"), Column("past", "past the trained length"),
-        Column("reach", "reach"), Column("word", "generalisation"), Column("mean", "mean there", SCORE),
+        Column("reach", "reach"), Column("word", "generalization"), Column("mean", "mean there", SCORE),
         Column("steps", "steps to learn"), Column("own_parameters", "own parameters", ","),
         Column("parameters", "all parameters", ","), Column("step_ms", "ms per step", ".1f"),
         Column("memory_mb", "memory, MB", ".1f"), Column("rate", "learning rate", "g"),
@@ -163,8 +164,8 @@ def matrix(comparison: Comparison) -> Table:
             profile.task, profile.encoding, limit, profile.past, *there, steps, profile.own_parameters,
             profile.parameters, profile.step_ms, memory, profile.rate, ratio,
         ))  # fmt: skip
-    where = "; ".join(f"{task}: {analysed.shown.name}" for task, analysed in tasks.items())
-    return Table("matrix", "Matrix of encodings", columns, tuple(rows), note=f"Generalisation is measured at {where}.")
+    where = "; ".join(f"{task}: {analyzed.shown.name}" for task, analyzed in tasks.items())
+    return Table("matrix", "Matrix of encodings", columns, tuple(rows), note=f"Generalization is measured at {where}.")
 
 
 def ranks(comparison: Comparison) -> Table:

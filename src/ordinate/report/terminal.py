@@ -9,7 +9,7 @@ from ordinate.report.sentences import sentences
 from ordinate.report.words import (
     at_headline,
     cell_words,
-    learnt_words,
+    learned_words,
     mean_and_interval,
     range_words,
     reach_words,
@@ -67,16 +67,16 @@ def table(task: TaskAnalysis) -> Table:
     """One row per encoding, best first on the headline range; all other ranges are in the report."""
     inside = next((r for r in reversed(task.ranges) if r.split == "id"), None)
     inside = None if inside is task.shown else inside
-    columns = ["encoding", *(["learnt"] if task.learnt else []), *(["steps to learn"] if task.steps else [])]
+    columns = ["encoding", *(["learned"] if task.learned else []), *(["steps to learn"] if task.steps else [])]
     columns += [*(["in distribution"] if inside else []), range_words(task)]
     columns += [*(["reach"] if task.reach else []), *(["there"] if task.bar is not None else [])]
     found = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in columns:
-        found.add_column(name, no_wrap=name in ("encoding", "learnt", "reach"))
+        found.add_column(name, no_wrap=name in ("encoding", "learned", "reach"))
     for encoding in task.encodings[:MOST_ENCODINGS]:
         cell = task.shown.cell(encoding)
         row: list[Text | str] = [encoding]
-        row += [learnt_words(task.learnt[encoding], "/")] if task.learnt else []
+        row += [learned_words(task.learned[encoding], "/")] if task.learned else []
         row += [steps_words(task.steps.get(encoding), ">")] if task.steps else []
         if inside:
             mean = inside.cell(encoding).interval

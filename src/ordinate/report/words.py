@@ -16,7 +16,7 @@ _OUTCOMES = {
     Outcome.FEW_SEEDS: "not enough seeds for a claim",
     Outcome.ALIKE: "no difference above 0.02",
     Outcome.OPEN: "not told apart",
-    Outcome.SAME: "learnt alike: nothing to test",
+    Outcome.SAME: "learned alike: nothing to test",
 }
 
 
@@ -69,9 +69,9 @@ def _below(score: float, bar: float | None) -> str:
     return f"{score:.{digits}f}"
 
 
-def learnt_words(learnt: tuple[int, int], between: str = " of ") -> str:
+def learned_words(learned: tuple[int, int], between: str = " of ") -> str:
     """`4 of 6`; `-` where no seed has a score in distribution."""
-    good, of = learnt
+    good, of = learned
     return f"{good}{between}{of}" if of else "-"
 
 
@@ -102,7 +102,7 @@ def at_headline(task: TaskAnalysis) -> str:
 
 
 def reach_words(reach: Reach | None) -> str:
-    """`2x`, `2x (1.5x to 3x)`, `1x (not tested beyond)`, `-` where no seed learnt the task."""
+    """`2x`, `2x (1.5x to 3x)`, `1x (not tested beyond)`, `-` where no seed learned the task."""
     if reach is None or reach.median is None or reach.low is None or reach.high is None:
         return "-"
     parts = [*([] if reach.low == reach.high else [f"{times(reach.low)} to {times(reach.high)}"]), *untested(reach)]
@@ -113,7 +113,7 @@ def untested(reach: Reach) -> list[str]:
     """How many seeds end where nothing was tested: what they could do there is unknown."""
     if not reach.untested:
         return []
-    whose = "" if reach.untested == len(reach.learnt) else f"{reach.untested} of {len(reach.learnt)} "
+    whose = "" if reach.untested == len(reach.learned) else f"{reach.untested} of {len(reach.learned)} "
     return [f"{whose}not tested {'at the next length' if reach.longest > 1 else 'beyond'}"]
 
 

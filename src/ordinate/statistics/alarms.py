@@ -34,23 +34,23 @@ def oversized(added: float | None, embedding: float | None) -> bool:
 def alarms_of(
     task: Facts,
     ranges: Sequence[Range],
-    learnt: Mapping[str, tuple[int, int]],
+    learned: Mapping[str, tuple[int, int]],
     pairs: int,
     seeds_needed: int,
 ) -> list[Alarm]:
-    """All alarms that the scores of one task raise; `learnt` is empty where there is nothing to tell it by."""
+    """All alarms that the scores of one task raise; `learned` is empty where there is nothing to tell it by."""
     alarms = [*_seeds(task, pairs, seeds_needed), *_places(task), *_diverged(task)]
     if task.bar is not None:
-        nobody = bool(learnt) and not any(good for good, _ in learnt.values())
-        # Where nobody learnt the task, that nobody can do it at other lengths is no news.
+        nobody = bool(learned) and not any(good for good, _ in learned.values())
+        # Where nobody learned the task, that nobody can do it at other lengths is no news.
         alarms += [a for r in ranges for a in _level(r) if r.split == "id" or a.kind != "floor" or not nobody]
-        short = {encoding: [good, of] for encoding, (good, of) in learnt.items() if good < of}
-        alarms += [Alarm("gate", {"learnt": short})] if short else []
+        short = {encoding: [good, of] for encoding, (good, of) in learned.items() if good < of}
+        alarms += [Alarm("gate", {"learned": short})] if short else []
     return alarms
 
 
 def _level(r: Range) -> Iterator[Alarm]:
-    """All encodings at one score: at the floor nothing was learnt, below the top the data may be at fault."""
+    """All encodings at one score: at the floor nothing was learned, below the top the data may be at fault."""
     scores = [[s for s in cell.scores if s is not None] for cell in r.cells]
     means = [sum(s) / len(s) for s in scores if s]
     if len(means) < 2:

@@ -25,9 +25,9 @@ class Cell:
     words: dict[Word, int]  # how many seeds have which word; empty for a task scored by loss
     seeds: tuple[int, ...]
     scores: tuple[float | None, ...]  # of all seeds, in their order
-    counted: tuple[bool, ...]  # which of them may be reported here: out of distribution, those that learnt the task
+    counted: tuple[bool, ...]  # which of them may be reported here: out of distribution, those that learned the task
     interval: Interval | None  # of the mean over those that count
-    normalised: float | None  # that mean: 0 at chance, 1 when all is right
+    normalized: float | None  # that mean: 0 at chance, 1 when all is right
     inside: float | None  # the mean score in distribution of all its seeds
     failed: tuple[int, int] = (0, 0)  # seeds that did not learn the task or diverged, of those of which that is known
     bar: float | None = None  # of the task
@@ -41,8 +41,8 @@ class Cell:
 class Basis(StrEnum):
     """What two encodings are compared by."""
 
-    SCORES = "scores"  # on the headline range, of seeds that learnt the task
-    LEARNING = "learning"  # how many seeds learnt the task
+    SCORES = "scores"  # on the headline range, of seeds that learned the task
+    LEARNING = "learning"  # how many seeds learned the task
 
 
 class Outcome(StrEnum):
@@ -53,7 +53,7 @@ class Outcome(StrEnum):
     FEW_SEEDS = "not enough seeds"
     ALIKE = "no difference"  # above the margin, from 30 seeds on
     OPEN = "not told apart"
-    SAME = "learnt alike"  # by both in every seed, or by neither in any: nothing to test
+    SAME = "learned alike"  # by both in every seed, or by neither in any: nothing to test
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Contrast:
     worse: str
     basis: Basis
     seeds: tuple[int, int]  # of the better, of the worse
-    means: tuple[float, float]  # of the scores, or the shares of seeds that learnt the task
+    means: tuple[float, float]  # of the scores, or the shares of seeds that learned the task
     difference: Difference  # better minus worse, in the score's own unit
     p: float  # permutation test of scores, Fisher's of learning
     corrected: float  # by Holm, over all headline pairs of the comparison
@@ -117,7 +117,7 @@ class Finding(StrEnum):
     """The bottom line of a task."""
 
     ALONE = "one encoding"  # nothing to compare
-    NOT_LEARNT = "nobody learnt it"
+    NOT_LEARNED = "nobody learned it"
     USE = "use"  # the tests set some encodings above all others that can go there
     OPEN = "not shown"  # they do not
 
@@ -146,7 +146,7 @@ class TaskAnalysis:
     seeds: tuple[int, ...]
     ranges: tuple[Range, ...]  # id, then ood, then shift, by length
     headline: int  # which of the ranges encodings are tested on
-    learnt: dict[str, tuple[int, int]]  # encoding: seeds that learnt the task, of how many of which that is known
+    learned: dict[str, tuple[int, int]]  # encoding: seeds that learned the task, of how many of which that is known
     reach: dict[str, Reach]  # encoding: how far it holds; both empty for a loss, and without scores in distribution
     steps: dict[str, Steps]  # encoding: how long learning took, where that is known
     pairs: tuple[Contrast, ...]  # those that have seeds to compare, learning first
@@ -186,8 +186,8 @@ class Analysis:
                 for cell in r.cells:
                     yield {
                         "task": task.task, "range": r.name, "split": r.split, "length": r.length,
-                        "encoding": cell.encoding, "word": _shared(cell), **_learnt(task, cell.encoding),
-                        **_numbers(cell.interval), "normalised": cell.normalised, "reach": reach.get(cell.encoding),
+                        "encoding": cell.encoding, "word": _shared(cell), **_learned(task, cell.encoding),
+                        **_numbers(cell.interval), "normalized": cell.normalized, "reach": reach.get(cell.encoding),
                         "chance": r.chance, "floor": r.floor, "sequences": r.sequences,
                     }  # fmt: skip
 
@@ -196,9 +196,9 @@ def _shared(cell: Cell) -> str | None:
     return "mixed" if len(cell.words) > 1 else cell.word and cell.word.value
 
 
-def _learnt(task: TaskAnalysis, encoding: str) -> dict[str, int | None]:
-    learnt, of = task.learnt.get(encoding, (None, None))
-    return {"learnt": learnt, "of": of}
+def _learned(task: TaskAnalysis, encoding: str) -> dict[str, int | None]:
+    learned, of = task.learned.get(encoding, (None, None))
+    return {"learned": learned, "of": of}
 
 
 def _numbers(mean: Interval | None) -> dict[str, float | int | None]:

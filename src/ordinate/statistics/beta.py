@@ -1,4 +1,4 @@
-"""The regularised incomplete beta function, of which Student's and the binomial distribution are made."""
+"""The regularized incomplete beta function, of which Student's and the binomial distribution are made."""
 
 import math
 

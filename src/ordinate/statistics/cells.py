@@ -10,7 +10,7 @@ from ordinate.statistics.grid import WORDS, Flags, Grid, starts
 from ordinate.statistics.interval import Interval, intervals
 from ordinate.statistics.observation import SPLITS, UNKNOWN
 from ordinate.statistics.ranks import Ranks, many_ranks
-from ordinate.statistics.verdict import Word, normalised
+from ordinate.statistics.verdict import Word, normalized
 
 Places = dict[int, int]  # of the encodings of a range: which cell is theirs
 
@@ -84,7 +84,7 @@ class _Cells:
             encoding, self.shared_words.setdefault(tuple(words.items()), words),
             self.shared_seeds.setdefault(seeds, seeds), tuple([self.scores[at] for at in self.which[rows].tolist()]),
             self.shared_flags.setdefault(counted, counted), mean,
-            normalised(mean.mean, chance) if mean and bar is not None and chance < 1 else None,
+            normalized(mean.mean, chance) if mean and bar is not None and chance < 1 else None,
             self.inside[index], (self.failed[index], self.known[index]), bar,
         )  # fmt: skip
 

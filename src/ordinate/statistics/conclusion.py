@@ -14,16 +14,16 @@ def conclude(
     encodings: Sequence[str],
     shown: Range,
     pairs: Sequence[Contrast],
-    learnt: Mapping[str, tuple[int, int]],
+    learned: Mapping[str, tuple[int, int]],
     needed: int,
 ) -> Verdict:
-    """The verdict on a task. `learnt` is empty where that is unknown; fewer seeds than needed recommend nobody."""
+    """The verdict on a task. `learned` is empty where that is unknown; fewer seeds than needed recommend nobody."""
     seeds = min((len(cell.seeds) for cell in shown.cells if cell.seeds), default=0)
     missed = unseen(seeds) if seeds else None
     if len(encodings) < 2:
         return Verdict(Finding.ALONE, (), seeds, missed)
-    if any(of for _, of in learnt.values()) and not any(good for good, _ in learnt.values()):
-        return Verdict(Finding.NOT_LEARNT, (), seeds, missed)
+    if any(of for _, of in learned.values()) and not any(good for good, _ in learned.values()):
+        return Verdict(Finding.NOT_LEARNED, (), seeds, missed)
     if seeds < needed:
         return Verdict(Finding.OPEN, (), seeds, missed)
     tests = _Tests(encodings, shown, pairs)

@@ -20,7 +20,7 @@ SHARES = (-1.0, 1.0)  # between these lies every difference of two accuracies
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Two encodings before the test: scores, or a 1 for each seed that learnt the task and a 0 for each other."""
+    """Two encodings before the test: scores, or a 1 for each seed that learned the task and a 0 for each other."""
 
     task: str
     better: str
@@ -45,9 +45,9 @@ def judge(samples: Iterable[Sample], alpha: float) -> Iterator[tuple[str, Contra
 def least(samples: Sequence[Sample]) -> list[float]:
     """The smallest p that each test can give, whatever the outcome.
 
-    It may only depend on what both encodings together have (the margins): how many seeds learnt the task, not
-    whose. So of scores it is that of the most even parting; with 6 seeds each and 6 that learnt the task, Fisher's
-    test can give 0.002 and scores nothing below 0.1; where all 12 learnt it, it is the other way round.
+    It may only depend on what both encodings together have (the margins): how many seeds learned the task, not
+    whose. So of scores it is that of the most even parting; with 6 seeds each and 6 that learned the task, Fisher's
+    test can give 0.002 and scores nothing below 0.1; where all 12 learned it, it is the other way round.
     """
     return _Family(list(samples), 1.0).least
 
@@ -93,14 +93,14 @@ class _Family:
     def _least(self, index: int) -> float:
         one, two = self.counts[index]
         if self.samples[index].basis is Basis.LEARNING:
-            return fisher.least_p(sum(self._learnt(index)), one, two)
+            return fisher.least_p(sum(self._learned(index)), one, two)
         return least_p((one + two) // 2, (one + two + 1) // 2)
 
     def _means(self, index: int) -> tuple[float, float]:
         return self.mean[self.one[index]], self.mean[self.two[index]]
 
-    def _learnt(self, index: int) -> tuple[int, int]:
-        """How many seeds of either learnt the task."""
+    def _learned(self, index: int) -> tuple[int, int]:
+        """How many seeds of either learned the task."""
         (mean, other), (n, m) = self._means(index), self.counts[index]
         return round(mean * n), round(other * m)
 
@@ -110,7 +110,7 @@ class _Family:
         second: list[float | None] = [None] * len(self.samples)
         for index, sample in enumerate(self.samples):
             if sample.basis is Basis.LEARNING:
-                (one, two), (of_one, of_two) = self._learnt(index), self.counts[index]
+                (one, two), (of_one, of_two) = self._learned(index), self.counts[index]
                 first[index] = fisher.fisher(one, of_one, two, of_two)
         scores = self.sides.of(self.scores)
         for index, p, w in zip(self.scores.tolist(), permutations_of(scores), Welch(scores).p(), strict=True):

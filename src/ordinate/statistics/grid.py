@@ -114,8 +114,8 @@ class Grid:
         return found
 
     @cached_property
-    def learnt(self) -> Numbers:
-        """Of each row's run: 1 where it learnt the task, 0 where it did not, UNKNOWN where nobody knows."""
+    def learned(self) -> Numbers:
+        """Of each row's run: 1 where it learned the task, 0 where it did not, UNKNOWN where nobody knows."""
         own = self.word[self.start]
         known = self.gated & (self.start != UNKNOWN) & (own != WORDS.index(Word.UNKNOWN))
         return np.where(known, own == WORDS.index(Word.SOLVES), np.int8(UNKNOWN))
@@ -123,12 +123,12 @@ class Grid:
     @cached_property
     def may_report(self) -> Flags:
         """Whether the run passes the gate."""
-        found: Flags = ~self.gated | (self.learnt == 1)
+        found: Flags = ~self.gated | (self.learned == 1)
         return found
 
     @cached_property
     def counts(self) -> Flags:
-        """Whether a score may be reported: out of distribution, only of seeds that learnt the task."""
+        """Whether a score may be reported: out of distribution, only of seeds that learned the task."""
         found: Flags = ~np.isnan(self.score) & ~self.diverged & ((self.split == ID) | self.may_report)
         return found
 

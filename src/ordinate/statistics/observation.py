@@ -34,7 +34,7 @@ class Observation:
     chance: float = 0.0
     floor: float = 0.0  # the best score that needs no order; at least chance
     sequences: int | None = None  # in the evaluation set; none: unknown, so the floor has no band
-    bar: float | None = 0.95  # the score at which a task counts as learnt; none: no gate and no words
+    bar: float | None = 0.95  # the score at which a task counts as learned; none: no gate and no words
     direction: Direction = "higher"
     diverged: bool = False  # the run as a whole, or the score on this set is no number
     family: str = ""

@@ -28,7 +28,7 @@ class Ranks:
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The diagram's bars: the longest runs of neighbours within one critical difference."""
+        """The diagram's bars: the longest runs of neighbors within one critical difference."""
         return () if self.critical_difference is None else _groups(self.average, self.critical_difference)
 
 

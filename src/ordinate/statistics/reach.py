@@ -1,4 +1,4 @@
-"""How far what was learnt holds, and how long learning took."""
+"""How far what was learned holds, and how long learning took."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,30 +9,30 @@ from statistics import median_low
 class Reach:
     """Of one encoding, in multiples of the trained length."""
 
-    seeds: tuple[float | None, ...]  # by seed: up to where every tested length is at the bar; none: not learnt
+    seeds: tuple[float | None, ...]  # by seed: up to where every tested length is at the bar; none: not learned
     longest: float  # tested, of any encoding
     untested: int = 0  # seeds that end where they have no score and not where they fail
 
     @property
-    def learnt(self) -> tuple[float, ...]:
+    def learned(self) -> tuple[float, ...]:
         return tuple(sorted(value for value in self.seeds if value is not None))
 
     @property
     def median(self) -> float | None:
-        """Of the seeds that learnt the task: the lower one of two, so that it is a length that was tested."""
-        return median_low(self.learnt) if self.learnt else None
+        """Of the seeds that learned the task: the lower one of two, so that it is a length that was tested."""
+        return median_low(self.learned) if self.learned else None
 
     @property
     def low(self) -> float | None:
-        return min(self.learnt, default=None)
+        return min(self.learned, default=None)
 
     @property
     def high(self) -> float | None:
-        return max(self.learnt, default=None)
+        return max(self.learned, default=None)
 
 
 def reach(scores: Sequence[tuple[int, float | None]], bar: float, trained: int) -> float:
-    """Of a seed that learnt the task. `scores` by length; none: the encoding cannot go there, or has no score."""
+    """Of a seed that learned the task. `scores` by length; none: the encoding cannot go there, or has no score."""
     furthest = 0
     for length, score in sorted(scores, key=lambda item: item[0]):
         if score is None or score < bar:

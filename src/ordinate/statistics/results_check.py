@@ -76,7 +76,7 @@ def limits(
     if scored and "n" not in columns:
         told.append("no column n (sequences per score): the floor has no band of luck around it")
     if scored and "bar" not in columns:
-        told.append("no column bar: a task counts as learnt from 0.95 on")
+        told.append("no column bar: a task counts as learned from 0.95 on")
     if "direction" not in columns:
         told.append("no column direction: higher scores are taken as better")
     told += _without_inside(found)

@@ -126,12 +126,12 @@ class Sharing(dict[tuple[str, ...], Shared]):
         guessed = _number("chance", chance) or 0.0
         if direction == "higher" and not 0 <= guessed < 1:
             raise FieldError(f"chance lies between 0 and 1, got {guessed:g}")
-        learnt = _number("bar", bar)
+        learned = _number("bar", bar)
         if direction == "higher":
-            learnt = USUAL_BAR if learnt is None else learnt
-            if not 0 < learnt <= 1:
-                raise FieldError(f"bar lies above 0 and is at most 1, got {learnt:g}")
-        own = None if direction == "lower" else learnt
+            learned = USUAL_BAR if learned is None else learned
+            if not 0 < learned <= 1:
+                raise FieldError(f"bar lies above 0 and is at most 1, got {learned:g}")
+        own = None if direction == "lower" else learned
         found = Shared(guessed, _count(n), own, "lower" if direction == "lower" else "higher")
         self[texts] = found
         return found

@@ -1,4 +1,4 @@
-"""Every run of a comparison: whether it learnt its task, and how far what it learnt holds."""
+"""Every run of a comparison: whether it learned its task, and how far what it learned holds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Run:
 
     place: int  # of its encoding, among those of the task
     seed: int
-    learnt: bool | None  # none: nobody knows
+    learned: bool | None  # none: nobody knows
     furthest: int  # the length up to which every tested one is at the bar
     untested: bool  # what ends it is that it has no row there, and no score
     diverged: bool  # on some range
@@ -26,7 +26,7 @@ class Run:
 
 def runs_of(grid: Grid) -> Iterator[list[Run]]:
     """Of each task, by encoding and seed."""
-    known = [None if learnt == UNKNOWN else bool(learnt) for learnt in grid.learnt[grid.runs].tolist()]
+    known = [None if learned == UNKNOWN else bool(learned) for learned in grid.learned[grid.runs].tolist()]
     diverged, fine = np.zeros((2, len(grid.runs)), dtype=bool)
     diverged[grid.run[grid.diverged]] = True
     fine[grid.run[(grid.split == ID) & ~np.isnan(grid.score)]] = True

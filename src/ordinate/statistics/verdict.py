@@ -9,7 +9,7 @@ from ordinate.statistics.band import band
 
 
 class Word(StrEnum):
-    """What one seed did. Out of distribution only a seed that learnt the task has more to say than that it did not."""
+    """What one seed did. Out of distribution only a seed that learned the task has more to say than that it did not."""
 
     DIVERGED = "diverged"
     AT_CHANCE = "at chance"  # in distribution inside the floor's band
@@ -17,8 +17,8 @@ class Word(StrEnum):
     OUT_OF_RANGE = "out of range"  # the encoding cannot go there
     SOLVES = "solves"  # at the bar
     PARTIAL = "partial"  # above the floor's band
-    FITS = "fits"  # learnt in distribution, at the floor there
-    UNKNOWN = "not scored in distribution"  # so that nobody knows whether it learnt the task
+    FITS = "fits"  # learned in distribution, at the floor there
+    UNKNOWN = "not scored in distribution"  # so that nobody knows whether it learned the task
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Score:
 def word(bar: float, inside: Score, outside: Score | None, *, diverged: bool = False) -> Word:
     """In distribution first: who diverged, sits at the floor or did not fit has nothing to say about other ranges.
 
-    Without `outside` the answer is about the training range alone: `solves` means that the run learnt the task.
+    Without `outside` the answer is about the training range alone: `solves` means that the run learned the task.
     """
     if diverged or inside.diverged or (outside is not None and outside.diverged):
         return Word.DIVERGED
@@ -83,6 +83,6 @@ def _score(row: Mapping[str, Any]) -> Score:
     return Score(row["score"], row["floor"], row["sequences"])
 
 
-def normalised(value: float, chance: float) -> float:
+def normalized(value: float, chance: float) -> float:
     """0 at chance, 1 when all is right."""
     return (value - chance) / (1 - chance)

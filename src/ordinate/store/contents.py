@@ -14,7 +14,7 @@ ALL = 1 + 1e-6  # the largest share, with what rounding may add to it
 # By name, a type, or the words of which it must be one.
 _CONFIG: dict[str, Any] = dict(task=str, model=dict, seed=int, lr=Number, steps=int, train_lengths=list)
 _RESULT: dict[str, Any] = dict(
-    run=str, status=("finished", "diverged"), steps=int, learnt_at=int | None, parameters=int, encoding_parameters=int,
+    run=str, status=("finished", "diverged"), steps=int, learned_at=int | None, parameters=int, encoding_parameters=int,
     task=str, metric=str, direction=("higher", "lower"), bar=Number | None, evaluation=list, norms=dict, records=list,
     memory=int | None, timing=dict,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from ordinate.store.store import Store
 from ordinate.store.table import Row, RowCache
 
 ROWS = 3  # raised when `describe` says something else
-# Words with a score to report out of distribution: those of runs that learnt the task; none where loss is the score.
+# Words with a score to report out of distribution: those of runs that learned the task; none where loss is the score.
 REPORTED = ("solves", "partial", "fits", "")
 
 
@@ -55,7 +55,7 @@ def describe(run: Run) -> Row:
         "outside": [{k: r.get(k, "") for k in ("split", "length", "score", "verdict")} for r in outside],
         "headline": range_name(*at), "score": shown["score"] if shown["verdict"] in REPORTED else None,
         "word": str(shown["verdict"]),
-        "learnt_at": result["learnt_at"], "seconds": result["timing"]["seconds"],
+        "learned_at": result["learned_at"], "seconds": result["timing"]["seconds"],
     }  # fmt: skip
 
 

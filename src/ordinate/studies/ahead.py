@@ -44,5 +44,5 @@ def look_ahead(job: Job) -> Ahead:
     time = f"up to about {duration(whole.seconds * share)} with {workers} worker{'s' * (workers != 1)}"
     disk = f"{max(1, round(whole.bytes * share / 1e6)):,} MB in {job.store.folder}"
     counted = f"{bound}{size:,} runs, {size - missing:,} done"
-    lines.append(f"{counted}; {time}, less where a task is learnt early; {disk}")
+    lines.append(f"{counted}; {time}, less where a task is learned early; {disk}")
     return Ahead(tuple(lines), missing, whole.seconds * workers / study.size)

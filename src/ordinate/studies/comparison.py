@@ -58,7 +58,7 @@ class Profile:
     parameters: int
     own_parameters: int  # the encoding's
     step_ms: float  # mean over runs, validation included
-    memory: int | None  # bytes: weights, gradients, optimiser and what one step keeps for the backward pass
+    memory: int | None  # bytes: weights, gradients, optimizer and what one step keeps for the backward pass
     rate: float  # the learning rate of the reported runs
     embedding_norm: float
     encoding_norm: float  # how much the encoding changes embeddings at the start

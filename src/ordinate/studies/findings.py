@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ordinate.statistics.alarms import oversized
-from ordinate.statistics.analyse import analyse
 from ordinate.statistics.analysis import Alarm, Analysis, TaskAnalysis
+from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observation import Observation
 from ordinate.statistics.reach import Steps
 from ordinate.statistics.verdict import Word
@@ -14,7 +14,7 @@ from ordinate.studies.state import Arm, State
 
 def analysis(state: State, seeds: int) -> Analysis:
     """All statistics over the reported runs of so many seeds."""
-    return analyse(
+    return analyze(
         observations(state, seeds),
         alpha=state.looks.alpha,
         planned={name: [e for task, e, _ in state.study.bases if task == name] for name in state.study.tasks},
@@ -67,8 +67,8 @@ def steps_of(state: State, seeds: int) -> dict[str, dict[str, Steps]]:
     found: dict[str, dict[str, Steps]] = {task: {} for task in state.study.tasks}
     for arm in state.arms():
         results = _results(state, arm, seeds)
-        if results and all("learnt_at" in result and result["bar"] is not None for result in results):
-            found[arm.task][arm.encoding] = Steps(tuple(result["learnt_at"] for result in results), arm.base.steps)
+        if results and all("learned_at" in result and result["bar"] is not None for result in results):
+            found[arm.task][arm.encoding] = Steps(tuple(result["learned_at"] for result in results), arm.base.steps)
     return found
 
 
@@ -104,7 +104,7 @@ def _something_to_compare(task: TaskAnalysis) -> bool:
     """Some learn the task where others do not, or somebody leaves the floor where others have scores too."""
     if task.bar is None:
         return True
-    shares = {good / of for good, of in task.learnt.values() if of}
+    shares = {good / of for good, of in task.learned.values() if of}
     if sum(cell.interval is not None for cell in task.shown.cells) < 2:
         return len(shares) > 1
     return len(shares) > 1 or any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in task.shown.cells)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
-from ordinate.core.place import LARGEST_POSITION
+from ordinate.core.positions import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
 from ordinate.studies.comparison import Comparison, Curve, Profile, Sweep
 from ordinate.studies.findings import analysis

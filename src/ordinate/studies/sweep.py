@@ -38,7 +38,7 @@ def point(rate: float, result: Mapping[str, Any] | None) -> RatePoint:
 
 
 def left_floor(result: Mapping[str, Any] | None) -> bool:
-    """Whether a pilot learnt anything at all; one that diverged did not."""
+    """Whether a pilot learned anything at all; one that diverged did not."""
     if result is None or result["status"] == "diverged":
         return False
     valid = next(row for row in result["evaluation"] if row["split"] == "valid")

@@ -1,4 +1,4 @@
-"""A neighbour on a grid."""
+"""A neighbor on a grid."""
 
 from typing import Annotated
 

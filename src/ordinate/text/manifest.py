@@ -30,8 +30,8 @@ class Recipe:
     revision: str  # of a source that has several; empty for files at hand
     max_shards: int  # 0: all
     vocabulary: int
-    tokenizer: str  # sha256 of the one that was given; empty: learnt from the text
-    tokenizer_bytes: int  # of text that one is learnt from, at most
+    tokenizer: str  # sha256 of the one that was given; empty: learned from the text
+    tokenizer_bytes: int  # of text that one is learned from, at most
     valid: float  # share of the documents
     seed: int  # of the order of documents within a shard
 

@@ -9,10 +9,10 @@ from ordinate.text.manifest import TOKENIZER, Survey
 from ordinate.text.prepare import surveyed
 from ordinate.text.request import Request
 from ordinate.text.shard import dtype_of
-from ordinate.text.tokenise import Kept
+from ordinate.text.tokenize import Kept
 
-SPEED = 1.2e6  # bytes of text that one core tokenises in a second, about
-LEARNING = 2e6  # bytes of text in a second, about, that a tokenizer is learnt from
+SPEED = 1.2e6  # bytes of text that one core tokenizes in a second, about
+LEARNING = 2e6  # bytes of text in a second, about, that a tokenizer is learned from
 BYTES_PER_TOKEN = 3.5  # about, where text is English or code
 
 
@@ -43,8 +43,8 @@ def look_ahead(request: Request, folder: Path) -> Outlook:
     done = [Kept(request.source, folder).has(number) for number in range(len(pieces))]
     text = sum(piece.size for piece in pieces) * request.source.expansion
     left = sum(piece.size for piece, there in zip(pieces, done, strict=True) if not there) * request.source.expansion
-    learnt = request.tokenizer is not None or (folder / TOKENIZER).exists()
-    to_learn = 0.0 if learnt else min(text, request.recipe.tokenizer_bytes)
+    learned = request.tokenizer is not None or (folder / TOKENIZER).exists()
+    to_learn = 0.0 if learned else min(text, request.recipe.tokenizer_bytes)
     disk = text / BYTES_PER_TOKEN * np.dtype(dtype_of(request.recipe.vocabulary)).itemsize
     names = {file.name for piece in pieces for file in piece.files}
     return Outlook(len(names), len(pieces), sum(done), text, left, to_learn, disk)

@@ -28,7 +28,7 @@ from ordinate.text.pool import Work, carry_out
 from ordinate.text.request import Request
 from ordinate.text.shard import Header, open_shard
 from ordinate.text.split import valid_below
-from ordinate.text.tokenise import Kept, LearnTokenizer, TokenisePiece
+from ordinate.text.tokenize import Kept, LearnTokenizer, TokenizePiece
 
 _ELSEWHERE = "choose another folder with --out, or remove this one"
 
@@ -131,9 +131,9 @@ class _Preparation:
     def _shards(self) -> None:
         missing = [number for number in range(len(self.pieces)) if not self.kept.has(number)]
         below, seed = self.survey.valid_below, self.recipe.seed
-        tasks = [TokenisePiece(self.kept, self.pieces[n], n, self.recipe.vocabulary, below, seed) for n in missing]
+        tasks = [TokenizePiece(self.kept, self.pieces[n], n, self.recipe.vocabulary, below, seed) for n in missing]
         size = sum(task.piece.size for task in tasks)
-        self._do("tokenising", size, tasks, processes=self.workers, threads=1)
+        self._do("tokenizing", size, tasks, processes=self.workers, threads=1)
 
     def _do(self, stage: str, size: int, tasks: Sequence[Work], *, processes: int, threads: int) -> None:
         done, began = 0, time.monotonic()

@@ -20,7 +20,7 @@ class Request:
 
     source: Source
     recipe: Recipe
-    tokenizer: Path | None  # of another corpus; none: one is learnt
+    tokenizer: Path | None  # of another corpus; none: one is learned
 
     def pieces(self, survey: Survey) -> list[Piece]:
         """What becomes a shard each."""

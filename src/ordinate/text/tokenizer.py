@@ -1,4 +1,4 @@
-"""A byte-level BPE tokenizer (Sennrich 2016, Radford 2019): learnt from text, or taken from another corpus."""
+"""A byte-level BPE tokenizer (Sennrich 2016, Radford 2019): learned from text, or taken from another corpus."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -154,16 +154,16 @@ def _logistic(
     ones = torch.ones(len(x), 1)
     scaled = torch.cat(((x - x.mean(dim=0)) / spread, ones), dim=1)
     weight = torch.zeros(classes, scaled.shape[1], requires_grad=True)
-    optimiser = torch.optim.LBFGS([weight], max_iter=40, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS([weight], max_iter=40, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         # the penalty keeps perfectly separable classes from growing weights for ever
         loss = F.cross_entropy(scaled @ weight.T, y) + 1e-4 * weight.square().sum()
         loss.backward()
         return loss
 
-    optimiser.step(closure)
+    optimizer.step(closure)
     found = weight.detach()
     inner = found[:, :-1] / spread
     return torch.cat((inner, found[:, -1:] - (inner @ x.mean(dim=0))[:, None]), dim=1)

@@ -30,20 +30,20 @@ class Saved:
     status: str
     seconds: float
     above: int | None
-    learnt: int | None
+    learned: int | None
     journal: int  # bytes of it that belong to these steps
     journal_sum: str | None = None  # their hash; older checkpoints have none
 
 
-def save(folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.Optimizer, state: Saved) -> None:
+def save(folder: Path, run_id: str, model: Transformer, optimizer: torch.optim.Optimizer, state: Saved) -> None:
     """Replace the checkpoint as a whole."""
     buffer = io.BytesIO()
-    tensors = {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
+    tensors = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
     torch.save({"run": run_id, **tensors, **asdict(state)}, buffer)
     write_atomic(folder / NAME, buffer.getvalue())
 
 
-def load(folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.Optimizer, steps: int) -> Saved | None:
+def load(folder: Path, run_id: str, model: Transformer, optimizer: torch.optim.Optimizer, steps: int) -> Saved | None:
     """Put the saved state back and return the rest of it; None if there is none.
 
     Loads tensors, never code, and uses nothing before all of it has been found to be what a run of so many steps saves.
@@ -59,15 +59,15 @@ def load(folder: Path, run_id: str, model: Transformer, optimiser: torch.optim.O
     if content.pop("run", None) != run_id:
         raise InputError(f"{path} belongs to another configuration than run {run_id}: move it away to start again")
     try:
-        weights, moments = content.pop("model"), content.pop("optimiser")["state"]
+        weights, moments = content.pop("model"), content.pop("optimizer")["state"]
         saved = _progress(content, steps)
         _check_weights(weights, model)
-        _check_moments(moments, optimiser, saved.step)
+        _check_moments(moments, optimizer, saved.step)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise InputError(f"{path} is damaged ({error}): move it away to start the run again") from error
     model.load_state_dict(weights)
     # groups hold settings, which are the configuration's and not the file's
-    optimiser.load_state_dict({"state": moments, "param_groups": optimiser.state_dict()["param_groups"]})
+    optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
     return saved
 
 
@@ -98,11 +98,11 @@ def _progress(content: dict[str, Any], steps: int) -> Saved:
     if unknown := content.keys() - {field.name for field in fields(Saved)}:
         raise ValueError(f"{min(unknown, key=str)!r} is nothing that a run saves")
     saved = Saved(**content)
-    first, learnt = saved.above or 0, saved.learnt or 0
+    first, learned = saved.above or 0, saved.learned or 0
     if not 0 <= saved.step <= steps:
         raise ValueError(f"step is {saved.step}, of {steps}")
-    if not 0 <= min(first, learnt) <= max(first, learnt) <= saved.step or (learnt and not first):
-        raise ValueError(f"learnt is {saved.learnt} and above is {saved.above} at step {saved.step}")
+    if not 0 <= min(first, learned) <= max(first, learned) <= saved.step or (learned and not first):
+        raise ValueError(f"learned is {saved.learned} and above is {saved.above} at step {saved.step}")
     if saved.status not in ("finished", "diverged") or not 0 <= saved.seconds < LONGEST or saved.journal < 0:
         raise ValueError(f"status is {saved.status!r} after {saved.seconds:g} s and {saved.journal} bytes of journal")
     return saved
@@ -116,11 +116,11 @@ def _check_weights(found: Any, model: Transformer) -> None:
         check_tensor(name, found[name], weight)
 
 
-def _check_moments(found: Any, optimiser: torch.optim.Optimizer, step: int) -> None:
+def _check_moments(found: Any, optimizer: torch.optim.Optimizer, step: int) -> None:
     """A weight that never had a gradient has no moments; every other has all of them."""
-    weights = [weight for group in optimiser.param_groups for weight in group["params"]]
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     if not isinstance(found, dict) or not found.keys() <= set(range(len(weights))) or (step and not found):
-        raise ValueError("its moments are not those of the optimiser")
+        raise ValueError("its moments are not those of the optimizer")
     for number, state in found.items():
         if not isinstance(state, dict) or state.keys() != {"step", *MOMENTS}:
             raise ValueError(f"the moments of weight {number} are incomplete")
@@ -132,7 +132,7 @@ def _check_moments(found: Any, optimiser: torch.optim.Optimizer, step: int) -> N
 
 
 def check_tensor(name: str, found: Any, like: Tensor) -> None:
-    """Another shape or kind of number would be read past its end by the fused optimiser."""
+    """Another shape or kind of number would be read past its end by the fused optimizer."""
     plain = type(found) is Tensor and found.layout == torch.strided and found.device.type == "cpu"
     if not plain or found.is_quantized or not found.is_contiguous():
         raise ValueError(f"{name} is no plain tensor")

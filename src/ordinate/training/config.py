@@ -12,9 +12,9 @@ import torch
 from ordinate import encodings, tasks
 from ordinate.core.choice import parse_choice
 from ordinate.core.config import build, digest, settle
+from ordinate.core.coverage import Coverage
 from ordinate.core.errors import InputError, nearest, told
 from ordinate.core.memory import require
-from ordinate.core.positions import Coverage
 from ordinate.core.rules import RULES
 from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
@@ -29,7 +29,7 @@ DIM = 64  # tells the same story as 128 in a third of the time
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A small model, trained until it has learnt its task, within a largest budget."""
+    """A small model, trained until it has learned its task, within a largest budget."""
 
     task: str
     model: ModelConfig
@@ -37,11 +37,11 @@ class RunConfig:
     train_lengths: tuple[int, ...]  # shortest and longest; each sequence draws its own length between them
     test_lengths: tuple[int, ...]  # in distribution
     ood_lengths: tuple[int, ...]  # longer than any in training
-    budget: Literal["learnt", "fixed"] = "learnt"  # learnt: until it is, then as long again while the rate decays
+    budget: Literal["learned", "fixed"] = "learned"  # learned: until it is, then as long again while the rate decays
     dataset: int | None = None  # so many fixed sequences, seen again in every epoch; none: fresh ones in every step
     seed: int = 1337
     batch: int = 64
-    optimiser: Literal["adamw", "adam"] = "adamw"
+    optimizer: Literal["adamw", "adam"] = "adamw"
     lr: float = 3e-3
     betas: tuple[float, ...] = (0.9, 0.95)
     weight_decay: float = 0.01  # on matrices of the network; never on norms, biases or what an encoding trains
@@ -254,11 +254,11 @@ def _budget(task: Task, given: dict[str, Any], lengths: tuple[int, ...]) -> dict
 
 def _course(task: Task, given: dict[str, Any], steps: int) -> dict[str, Any]:
     """How the run goes on and ends: what is not given follows from the task, the budget and the steps."""
-    budget = given.pop("budget", "fixed" if task.metric == "loss" else "learnt")
-    if budget == "learnt" and task.metric == "loss":
-        raise InputError(f"{task.name} is scored by its loss, which is never learnt: leave out budget={budget}")
-    schedule = given.pop("schedule", "wsd" if budget == "learnt" else "cosine")
-    if budget == "learnt" and schedule in ("cosine", "linear", "constant"):
+    budget = given.pop("budget", "fixed" if task.metric == "loss" else "learned")
+    if budget == "learned" and task.metric == "loss":
+        raise InputError(f"{task.name} is scored by its loss, which is never learned: leave out budget={budget}")
+    schedule = given.pop("schedule", "wsd" if budget == "learned" else "cosine")
+    if budget == "learned" and schedule in ("cosine", "linear", "constant"):
         raise InputError(f"schedule={schedule} needs to know the last step beforehand: give budget=fixed with it")
     return {"budget": budget, "schedule": schedule, "warmup": given.pop("warmup", min(RunConfig.warmup, steps // 10))}
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ordinate.core.positions import draw
+from ordinate.core.coverage import draw
 from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
 from ordinate.training.config import RunConfig, shares
@@ -91,7 +91,7 @@ class Packed:
     tokens: Int[Tensor, "b n"]
     targets: Int[Tensor, "*asked"]
     positions: Int[Tensor, "#b n axes"] | None
-    documents: Int[Tensor, "1 n"] | None
+    document_ids: Int[Tensor, "1 n"] | None
 
 
 def pack(parts: list[Batch]) -> Packed:
@@ -102,10 +102,10 @@ def pack(parts: list[Batch]) -> Packed:
     targets = torch.cat([part.targets.flatten() for part in parts])
     widths = torch.tensor([part.tokens.shape[1] for part in parts])
     counts = torch.tensor([len(part.tokens) for part in parts])
-    documents = torch.repeat_interleave(torch.arange(int(counts.sum())), widths.repeat_interleave(counts))[None]
+    document_ids = torch.repeat_interleave(torch.arange(int(counts.sum())), widths.repeat_interleave(counts))[None]
     positions = [part.positions.expand(len(part.tokens), -1, -1) for part in parts if part.positions is not None]
     placed = torch.cat([rows.flatten(0, 1) for rows in positions])[None] if positions else None
-    return Packed(tokens, targets if parts[0].targets.dim() == 1 else targets[None], placed, documents)
+    return Packed(tokens, targets if parts[0].targets.dim() == 1 else targets[None], placed, document_ids)
 
 
 @dataclass(frozen=True)

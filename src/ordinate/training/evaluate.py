@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from ordinate.core.coverage import draw
 from ordinate.core.errors import InputError
-from ordinate.core.positions import draw
 from ordinate.core.seeds import generator
 from ordinate.core.task import UNSCORED, Batch, Task
 from ordinate.model import Transformer

@@ -7,7 +7,7 @@ from ordinate.core.task import Batch
 
 
 def memory(model: nn.Module, batch: Batch) -> int:
-    """Bytes of weights, gradients, two moments of the optimiser, and what one step keeps for its backward pass."""
+    """Bytes of weights, gradients, two moments of the optimizer, and what one step keeps for its backward pass."""
     weights = {p.untyped_storage().data_ptr(): p.untyped_storage().nbytes() for p in model.parameters()}
     kept: dict[int, int] = {}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ordinate.core.errors import InputError
 from ordinate.core.memory import require
 from ordinate.core.parameters import LARGEST_INTEGER, LARGEST_NUMBER, LARGEST_WHOLE
-from ordinate.core.place import LARGEST_POSITION
+from ordinate.core.positions import LARGEST_POSITION
 from ordinate.core.task import Task
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ordinate.core.errors import InputError
 from ordinate.core.seeds import generator, seed_of
 from ordinate.core.task import UNSCORED, Batch, Task
 from ordinate.model import Transformer, pick_device
-from ordinate.model.edge import arrive
+from ordinate.model.inputs import check_inputs
 from ordinate.store import Run, Store
 from ordinate.store.claim import LostClaimError
 from ordinate.store.contents import check_result
@@ -26,8 +26,8 @@ from ordinate.training.config import RunConfig
 from ordinate.training.data import Packed, TrainingData, evaluation_sets, overlap, pack
 from ordinate.training.evaluate import correct, evaluate
 from ordinate.training.footprint import memory
-from ordinate.training.optimiser import make_optimiser
-from ordinate.training.result import NORMS, keep_artefacts, summarise
+from ordinate.training.optimizer import make_optimizer
+from ordinate.training.result import NORMS, keep_artifacts, summarize
 from ordinate.training.resume import restore
 from ordinate.training.schedule import ending, rate
 
@@ -48,7 +48,7 @@ class Progress:
     accuracy: float
     seconds_left: float
     validation: float | None = None  # at the points of the learning curve
-    learnt: bool = False  # the bar was reached; `steps` is then where the run will end
+    learned: bool = False  # the bar was reached; `steps` is then where the run will end
     evaluating: bool = False  # training is over, scoring is not
 
 
@@ -109,7 +109,7 @@ def check_every(config: RunConfig, task: Task) -> int:
 
 
 class Training:
-    """The state of one run while it lasts. All of it but the weights follows from the step and from `learnt`."""
+    """The state of one run while it lasts. All of it but the weights follows from the step and from `learned`."""
 
     def __init__(self, config: RunConfig, store: Store, run: Run, watch: ProgressWatch) -> None:
         self.config, self.store, self.run, self.watch = config, store, run, watch
@@ -117,27 +117,27 @@ class Training:
         self.device = pick_device(config.device)
         with self.device:
             self.model = Transformer(config.model, seed=config.seed)
-        self.optimiser = make_optimiser(config, self.model)
+        self.optimizer = make_optimizer(config, self.model)
         self.data = TrainingData(config, self.task)
         self.sets = evaluation_sets(config, self.task)
         self.check_every = check_every(config, self.task)
         self.log_every = max(1, config.steps // 100)
         self.step, self.first_loss, self.status, self.seconds = 0, math.nan, "finished", 0.0
         self.above: int | None = None  # the first of the checks at the bar that the last one belongs to
-        self.learnt: int | None = None  # the step of the second such check in a row: from there the rate decays
+        self.learned: int | None = None  # the step of the second such check in a row: from there the rate decays
 
     @property
     def steps(self) -> int:
         """Where the run ends, as things stand."""
-        return ending(self.config, self.learnt)[1]
+        return ending(self.config, self.learned)[1]
 
     def go(self) -> None:
-        saved = restore(self.run, self.model, self.optimiser, self.config.steps)
+        saved = restore(self.run, self.model, self.optimizer, self.config.steps)
         with self.run.writing():  # what followed the checkpoint will be written again
             self.run.journal.cut(saved.journal if saved else 0)
         if saved:
             self.step, self.first_loss, self.status = saved.step, saved.first_loss, saved.status
-            self.seconds, self.above, self.learnt = saved.seconds, saved.above, saved.learnt
+            self.seconds, self.above, self.learned = saved.seconds, saved.above, saved.learned
             self.run.log(f"continued at step {self.step}")
         else:
             self.run.log(f"started: {self.task.name}, {self.config.model.encoding}, {self.config.steps} steps")
@@ -165,31 +165,33 @@ class Training:
         self._finish()
 
     def update(self, batch: Packed) -> tuple[Tensor, Float[Tensor, "*asked classes"], Tensor]:
-        """One step of the optimiser. Dropout, an encoding's too, draws from a stream named by the step."""
+        """One step of the optimizer. Dropout, an encoding's too, draws from a stream named by the step."""
         config, model = self.config, self.model
         model.train()
         torch.manual_seed(seed_of(config.seed, "dropout", self.step))
         tokens, targets = batch.tokens.to(self.device), batch.targets.to(self.device)
-        positions, documents = (None if x is None else x.to(self.device) for x in (batch.positions, batch.documents))
-        logits = model(tokens, positions=positions, documents=documents)
+        positions, document_ids = (
+            None if x is None else x.to(self.device) for x in (batch.positions, batch.document_ids)
+        )
+        logits = model(tokens, positions=positions, document_ids=document_ids)
         loss = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=UNSCORED)
         loss.backward()
         gradient = nn.utils.clip_grad_norm_(model.parameters(), config.clip or math.inf)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate(config, self.step, self.learnt)
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate(config, self.step, self.learned)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
         return loss.detach(), logits.detach(), gradient
 
     def _journal(
         self, parts: list[Batch], loss: Tensor, logits: Tensor, gradient: Tensor, speed: float, each: float, check: bool
     ) -> None:
-        """Write down how the run goes, and find out whether the task is learnt."""
+        """Write down how the run goes, and find out whether the task is learned."""
         value, norm = loss.item(), gradient.item()
         if math.isnan(self.first_loss):
             self.first_loss = value
         accuracy = self._accuracy(parts, logits.cpu())
-        lr = rate(self.config, self.step - 1, self.learnt)
+        lr = rate(self.config, self.step - 1, self.learned)
         rows = {"loss": value, "accuracy": accuracy, "gradient_norm": norm, "lr": lr, "tokens_per_second": speed}
         records = [self._record("train", None, name, number) for name, number in rows.items()]
         validation = None
@@ -199,7 +201,7 @@ class Training:
             validation = self._check(records)
         self._append(records)
         left = each * (self.steps - self.step)
-        self.watch(Progress(self.step, self.steps, value, accuracy, left, validation, self.learnt is not None))
+        self.watch(Progress(self.step, self.steps, value, accuracy, left, validation, self.learned is not None))
 
     def _accuracy(self, parts: list[Batch], logits: Tensor) -> float:
         """Of the sequences that were just trained on."""
@@ -214,7 +216,7 @@ class Training:
         return right / max(1, count)
 
     def _check(self, records: list[Record]) -> float | None:
-        """One point of the learning curve. Two in a row at the bar: the task is learnt."""
+        """One point of the learning curve. Two in a row at the bar: the task is learned."""
         whole = next(s for s in self.sets if s.split == "valid")
         some = replace(whole, batch=whole.batch.rows(0, CHECKED))
         self.model.eval()
@@ -223,10 +225,10 @@ class Training:
             return None
         records += [self._record("valid", some.length, name, value) for name, value in scores.values.items()]
         score = scores.of(self.task)
-        if self.task.metric != "loss" and self.learnt is None:
+        if self.task.metric != "loss" and self.learned is None:
             at_bar = score >= self.task.bar
             if at_bar and self.above is not None:
-                self.learnt = self.step
+                self.learned = self.step
             self.above = (self.above or self.step) if at_bar else None
         return score
 
@@ -236,17 +238,17 @@ class Training:
         with torch.no_grad():
             batch = pack(self.data.parts(0))
             tokens = batch.tokens.to(self.device)
-            positions, documents = (
-                None if x is None else x.to(self.device) for x in (batch.positions, batch.documents)
+            positions, document_ids = (
+                None if x is None else x.to(self.device) for x in (batch.positions, batch.document_ids)
             )
             plain = F.embedding(tokens, self.model.embedding.weight)
-            place = arrive(self.config.model, self.model.parts, tokens, positions, None, documents)
-            changed, *_ = self.model.begin(plain, self.model.pair(place))
+            token_positions = check_inputs(self.config.model, self.model.parts, tokens, positions, None, document_ids)
+            changed, *_ = self.model.begin(plain, self.model.context(token_positions))
             added = (changed - plain).norm(dim=-1).mean().item()
         size = plain.norm(dim=-1).mean().item()
         if not math.isfinite(size + added):
             what = f"{self.config.model.encoding} changes token embeddings by {added:g}, and they are {size:g} long"
-            raise InputError(f"{what}: nothing can be learnt from that, choose other parameters")
+            raise InputError(f"{what}: nothing can be learned from that, choose other parameters")
         sizes = zip(NORMS, (size, added), strict=True)
         self._append([self._record("train", None, name, value) for name, value in sizes])
 
@@ -270,16 +272,16 @@ class Training:
         with self.run.writing():
             journal = self.run.journal.sync()
             state = checkpoint.Saved(
-                self.step, self.first_loss, self.status, self.seconds, self.above, self.learnt, journal,
+                self.step, self.first_loss, self.status, self.seconds, self.above, self.learned, journal,
                 self.run.journal.sum(journal),
             )  # fmt: skip
-            checkpoint.save(self.run.folder, self.run.id, self.model, self.optimiser, state)
+            checkpoint.save(self.run.folder, self.run.id, self.model, self.optimizer, state)
 
     def _finish(self) -> None:
         """Evaluate everywhere, keep weights and attention maps, and write the result last."""
         self.model.eval()
         self.watch(
-            Progress(self.step, self.steps, math.nan, math.nan, 0.0, None, self.learnt is not None, evaluating=True)
+            Progress(self.step, self.steps, math.nan, math.nan, 0.0, None, self.learned is not None, evaluating=True)
         )
         records = []
         for chosen in self.sets:
@@ -290,9 +292,9 @@ class Training:
                 records.append(self._record(chosen.split, chosen.length, name, value))
         if self.status == "diverged":
             records = []  # what broken weights score is nobody's result
-        keep_artefacts(self.run, self.model, self.config, self.task, self.sets)
+        keep_artifacts(self.run, self.model, self.config, self.task, self.sets)
         journal = list(self.run.records())
-        result = summarise(self.config, self.store, self.task, self.sets, records, journal)
+        result = summarize(self.config, self.store, self.task, self.sets, records, journal)
         shown = overlap(self.data, self.step, self.sets)
         for row, chosen in zip(result["evaluation"], self.sets, strict=True):
             row["seen"] = shown[chosen.hash]
@@ -301,11 +303,11 @@ class Training:
         longest = self.task.sample(self.config.batch, self.config.train_lengths[-1], generator(0, "memory"), "train")
         result |= {
             "run": self.run.id, "status": self.status, "steps": self.step, "parameters": weights,
-            "encoding_parameters": own, "learnt_at": self.above if self.learnt else None,
+            "encoding_parameters": own, "learned_at": self.above if self.learned else None,
             "memory": memory(self.model, longest), "timing": {"seconds": self.seconds},
         }  # fmt: skip
         check_result(result)  # what nobody could read must not count as done
         self.run.finish(result)
         (self.run.folder / checkpoint.NAME).unlink(missing_ok=True)
-        learnt = f", learnt at step {self.above}" if self.learnt else ""
-        self.run.log(f"{self.status} at step {self.step}{learnt}")
+        learned = f", learned at step {self.above}" if self.learned else ""
+        self.run.log(f"{self.status} at step {self.step}{learned}")

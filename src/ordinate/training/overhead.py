@@ -13,14 +13,14 @@ from torch import Tensor, nn
 from ordinate.core.config import settle
 from ordinate.core.errors import InputError
 from ordinate.core.memory import require
-from ordinate.core.place import Pair
+from ordinate.core.positions import AttentionContext
 from ordinate.encodings import canonical
-from ordinate.model import Bound, Transformer
+from ordinate.model import BoundEncoding, Transformer
 from ordinate.model.attention import choose
 from ordinate.model.decode import Decoder
 from ordinate.training.environment import keep_memory
-from ordinate.training.inputs import Inputs, make_model
 from ordinate.training.limits import check_numbers
+from ordinate.training.measured_model import Inputs, make_model
 from ordinate.training.peak import Layer, Peak, peak
 from ordinate.training.turns import in_turns
 
@@ -118,7 +118,7 @@ def _one(name: str, sizes: Sizes, bases: dict[int, Peak | str]) -> Overhead:
     plain = Inputs.of(base, sizes.batch, sizes.length)
     per_layer = [part for part in model.per_layer[0].parts() if part.per_layer]
     step = _ratio(training_step(base, plain), training_step(model, inputs), sizes.rounds, warmup=2)
-    path = paths(model, inputs.pair(model), sizes.batch)
+    path = paths(model, inputs.context(model), sizes.batch)
     decoding, decoding_path = _decoding(model, base, sizes)
     own = base_peak = None
     if sizes.memory_length:
@@ -158,15 +158,15 @@ def _peak(name: str, sizes: Sizes, axes: int) -> Peak | str:
 def training_step(model: nn.Module, inputs: Inputs) -> Callable[[], None]:
     """Forward, loss, backward, clip, AdamW."""
     model.train()
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     tokens, told = inputs.tokens, inputs.told
 
     def step() -> None:
         logits = model(tokens, **told)
         nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten()).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
 
     return step
 
@@ -197,8 +197,8 @@ def _decoding(model: Transformer, base: Transformer, sizes: Sizes) -> tuple[Rati
     steps = min(DECODED + warmup, sizes.length // 2)
     plain, own = (decoding_step(made, sizes.length, steps) for made in (base, model))
     ratio = _ratio(plain, own, steps - warmup, warmup=warmup)
-    pair = Inputs.of(model, 1, sizes.length).pair(model)
-    return ratio, paths(model, pair.rows(sizes.length - 1, sizes.length), 1, trains=False)
+    context = Inputs.of(model, 1, sizes.length).context(model)
+    return ratio, paths(model, context.rows(sizes.length - 1, sizes.length), 1, trains=False)
 
 
 def _ratio(plain: Callable[[], object], own: Callable[[], object], rounds: int, *, warmup: int) -> Ratio:
@@ -209,11 +209,11 @@ def _ratio(plain: Callable[[], object], own: Callable[[], object], rounds: int, 
     return Ratio(min(mine) / min(base), cuts[0], cuts[-1], min(mine))
 
 
-def paths(model: Transformer, pair: Pair, batch: int, *, trains: bool = True) -> str:
+def paths(model: Transformer, context: AttentionContext, batch: int, *, trains: bool = True) -> str:
     """The attention paths that its layers take here; usually one. Without queries and keys: their shape decides."""
     config, found = model.config, []
     for encoding in model.per_layer:
-        shape = (batch, config.heads, pair.q.length, config.head_width), (batch, config.heads, pair.k.length, 1)
+        shape = (batch, config.heads, context.q.length, config.head_width), (batch, config.heads, context.k.length, 1)
         q, k = (torch.zeros(1).expand(size) for size in shape)
-        found.append(choose(q.requires_grad_(trains), k, Bound(encoding, pair)))
+        found.append(choose(q.requires_grad_(trains), k, BoundEncoding(encoding, context)))
     return ", ".join(dict.fromkeys(found))

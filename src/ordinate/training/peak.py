@@ -60,7 +60,7 @@ def here(layer: Layer) -> Peak:
 
     import torch
 
-    from ordinate.training.inputs import Inputs, make_model
+    from ordinate.training.measured_model import Inputs, make_model
     from ordinate.training.overhead import paths
 
     torch.set_num_threads(layer.threads)
@@ -71,7 +71,7 @@ def here(layer: Layer) -> Peak:
     model(short.tokens, **short.told).sum().backward()  # loads what is loaded once
     model.zero_grad(set_to_none=True)
     inputs = Inputs.of(model, layer.batch, layer.length)
-    chosen = paths(model, inputs.pair(model), layer.batch)
+    chosen = paths(model, inputs.context(model), layer.batch)
     before, begin = _reset(), time.perf_counter()
     model(inputs.tokens, **inputs.told).sum().backward()
     seconds = time.perf_counter() - begin

@@ -24,7 +24,7 @@ LONGEST_MAP = 256
 NORMS = ("embedding_norm", "encoding_norm")  # written once, at the start of a run, and needed at its end
 
 
-def summarise(
+def summarize(
     config: RunConfig,
     store: Store,
     task: Task,
@@ -85,7 +85,7 @@ def _content(task: Task, length: int, kind: str) -> str:
     return hashlib.sha256(batch.tokens.numpy().tobytes() + batch.targets.numpy().tobytes()).hexdigest()[:12]
 
 
-def keep_artefacts(run: Run, model: Transformer, config: RunConfig, task: Task, sets: list[EvaluationSet]) -> None:
+def keep_artifacts(run: Run, model: Transformer, config: RunConfig, task: Task, sets: list[EvaluationSet]) -> None:
     """The weights, and attention maps of a few fixed examples."""
     run.write("model.safetensors", save({k: v.cpu().contiguous() for k, v in model.state_dict().items()}))
     chosen = next(s for s in sets if s.split == "id")

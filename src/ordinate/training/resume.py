@@ -8,13 +8,13 @@ from ordinate.store import Run
 from ordinate.training import checkpoint
 from ordinate.training.checkpoint import Saved
 from ordinate.training.config import rebuild
-from ordinate.training.optimiser import make_optimiser
+from ordinate.training.optimizer import make_optimizer
 from ordinate.training.result import NORMS
 
 
-def restore(run: Run, model: Transformer, optimiser: torch.optim.Optimizer, steps: int) -> Saved | None:
+def restore(run: Run, model: Transformer, optimizer: torch.optim.Optimizer, steps: int) -> Saved | None:
     """Put the saved state back, if there is one; refuse it without the journal that belongs to it."""
-    saved = checkpoint.load(run.folder, run.id, model, optimiser, steps)
+    saved = checkpoint.load(run.folder, run.id, model, optimizer, steps)
     if saved is None:
         return None
     run.journal.check(saved.journal)
@@ -37,4 +37,4 @@ def check(run: Run) -> None:
         model = Transformer(config.model, seed=config.seed)
     except InputError:
         return  # of an encoding, say, that is not installed here: nothing is wrong with it
-    restore(run, model, make_optimiser(config, model), config.steps)
+    restore(run, model, make_optimizer(config, model), config.steps)

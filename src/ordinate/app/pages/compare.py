@@ -86,7 +86,7 @@ def _describe(facts: dict[str, Any]) -> None:
     by_length = ", ".join(f"{value:.3g} at {length}" for length, value in facts["chance"].items())
     chance = f"Chance: {values.pop()}." if len(values) == 1 else f"Chance by length: {by_length}."
     low, high = facts["train_lengths"]
-    bar = "" if facts["bar"] is None else f" Learnt: {facts['metric']} of at least {facts['bar']:g}."
+    bar = "" if facts["bar"] is None else f" Learned: {facts['metric']} of at least {facts['bar']:g}."
     st.caption(f"Trained at lengths {low} to {high}. {chance}{bar}")
 
 

@@ -16,8 +16,8 @@ def page() -> None:
         second = controls.pick("beside", "Beside it", needed=False)
     setting = controls.ask_setting()
     if not second:
-        view.show("encoding", first, setting, wide=True)
+        view.show("encoding", first, setting, upcast=True)
         return
     for column, slot, text in zip(st.columns(2, gap="medium"), ("encoding", "beside"), (first, second), strict=True):
         with column:
-            view.show(slot, text, setting, wide=False)
+            view.show(slot, text, setting, upcast=False)

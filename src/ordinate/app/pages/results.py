@@ -12,7 +12,7 @@ from ordinate.app import comparison_view, example_results
 from ordinate.app.pictures import plain
 from ordinate.core.errors import InputError
 from ordinate.report.chart import short
-from ordinate.statistics.analyse import analyse, few_seeds
+from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.observation import Observations
 from ordinate.statistics.pairs import pairs_of
 from ordinate.statistics.results_file import parse_results
@@ -36,7 +36,7 @@ COLUMNS = (
     ("score", "yes", "0.974", "From 0 to 1; a loss with direction lower. Empty: it cannot go there. nan: it diverged."),
     ("chance", "", "0.0625", "What guessing scores there; 0 without this column."),
     ("n", "", "1000", "How many sequences the score is of."),
-    ("bar", "", "0.95", "The score from which a task counts as learnt."),
+    ("bar", "", "0.95", "The score from which a task counts as learned."),
     ("direction", "", "higher", "higher or lower: which scores are better."),
 )
 
@@ -94,7 +94,7 @@ def _compared(name: str, content: bytes) -> Comparison:
             f"{name} has {pairs:,} pairs of encodings to test, more than the {MOST_PAIRS:,} that a page waits for: "
             "split it by task, or use  ordinate analyze"
         )
-    analysis = analyse(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
+    analysis = analyze(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
     return from_results(analysis, Path(name))
 
 

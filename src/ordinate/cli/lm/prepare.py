@@ -33,7 +33,7 @@ def run(
     tokenizer: Path | None = typer.Option(
         None,
         "--tokenizer",
-        help="Take that of another prepared folder; otherwise one is learnt from the text.",
+        help="Take that of another prepared folder; otherwise one is learned from the text.",
     ),
     tokenizer_bytes: int = typer.Option(10**9, "--tokenizer-bytes", help="Text to learn a tokenizer from, at most."),
     valid: float | None = typer.Option(

@@ -8,7 +8,7 @@ from ordinate.core.errors import InputError
 from ordinate.text.installed import package
 from ordinate.text.sources.source import Batch, File, Piece, Source, document, listed, located, stem
 
-ROWS = 256  # read and tokenised at a time: about a megabyte of web pages
+ROWS = 256  # read and tokenized at a time: about a megabyte of web pages
 
 
 @dataclass(frozen=True)

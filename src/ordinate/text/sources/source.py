@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ordinate.core.errors import InputError
 
 PIECE = 64 * 2**20  # bytes of input for one shard, where a source can be cut: a minute of one core
-BATCH = 2**20  # bytes of text, about, that are read and tokenised at a time
+BATCH = 2**20  # bytes of text, about, that are read and tokenized at a time
 
 
 class File(NamedTuple):

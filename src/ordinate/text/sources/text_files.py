@@ -40,7 +40,7 @@ class TextFiles(Source):
         return listed(self.root, "", "text files"), {}
 
     def pieces(self, files: list[File]) -> list[Piece]:
-        """Neighbours together, until there is enough of them."""
+        """Neighbors together, until there is enough of them."""
         pieces, group, size = list[Piece](), list[File](), 0
         for file in files:
             group.append(file)

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from ordinate.core.encoding import Past, Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import LARGEST_POSITION
-from ordinate.core.precision import wide
+from ordinate.core.positions import LARGEST_POSITION
+from ordinate.core.precision import upcast
 
 Rows = Annotated[int | None, Param("rows of the table; none: the trained length", low=2)]
 Beyond = Annotated[
@@ -56,7 +56,7 @@ class RowRange:
 def read(table: Float[Tensor, "*rows d"], at: Num[Tensor, "#b n axes"]) -> Float[Tensor, "#b n d"]:
     """Rows of a table that has one axis for each axis of the positions; between rows, linearly along every axis."""
     if at.is_floating_point():
-        return _between(wide(table), at, ())
+        return _between(upcast(table), at, ())
     index = at[..., 0]
     for axis in range(1, at.shape[-1]):
         index = index * table.shape[axis] + at[..., axis]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ordinate.statistics.analyse import analyse, few_seeds
 from ordinate.statistics.analysis import Alarm, Basis, Contrast, Finding, Outcome, Range, TaskAnalysis
+from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.headline import headline
 from ordinate.statistics.observation import Observation, RangeKey
 from ordinate.statistics.reach import Reach, Steps
@@ -32,7 +32,7 @@ def observed(scores: Scores, seeds: int = 6, noise: float = 0.003, task: str = "
 
 
 def only(items: list[Observation], **more: float) -> TaskAnalysis:
-    (task,) = analyse(items, **more).tasks  # type: ignore[arg-type]
+    (task,) = analyze(items, **more).tasks  # type: ignore[arg-type]
     return task
 
 
@@ -64,7 +64,10 @@ def test_every_word_in_its_place() -> None:
         "weak": ["did not fit"], "blind": ["at chance"],
     }  # fmt: skip
     assert inside.cell("half").word is Word.SOLVES and outside.cell("weak").inside == pytest.approx(0.63)
-    assert task.learnt == dict.fromkeys(("turns", "half", "table", "short"), (6, 6)) | {"weak": (0, 6), "blind": (0, 6)}
+    assert task.learned == dict.fromkeys(("turns", "half", "table", "short"), (6, 6)) | {
+        "weak": (0, 6),
+        "blind": (0, 6),
+    }
     assert task.encodings[:3] == ("turns", "half", "table")
     assert task.verdict.finding is Finding.USE and task.verdict.use == ("turns",)
     assert task.verdict.unseen == pytest.approx(0.393, abs=0.001) and task.verdict.seeds == 6
@@ -85,7 +88,7 @@ def test_seeds_that_disagree_are_counted() -> None:
     assert task.shown.cell("b").words == {Word.SOLVES: 3, Word.FITS: 3} and task.shown.cell("b").word is None
 
 
-def test_only_seeds_that_learnt_the_task_are_compared() -> None:
+def test_only_seeds_that_learned_the_task_are_compared() -> None:
     task = only(changed(observed({"a": (1.0, 0.9), "b": (1.0, 0.5)}, 8), "b", "id", {1, 2}, 0.5))
     scores, learning = pair(task, "a", "b"), pair(task, "a", "b", Basis.LEARNING)
     assert scores is not None and scores.seeds == (8, 6) and scores.claim and scores.better == "a"
@@ -120,7 +123,7 @@ def test_a_claim_needs_enough_seeds() -> None:
     """Six for six encodings; with five, nothing can be claimed, however large the difference."""
     scores: Scores = {name: (1.0, 0.9 - 0.1 * index) for index, name in enumerate("abcdef")}
     for seeds in (5, 6):
-        analysis = analyse(observed(scores, seeds))
+        analysis = analyze(observed(scores, seeds))
         (task,) = analysis.tasks
         assert analysis.seeds_needed == 6 and analysis.pairs == 15
         outcomes = {p.outcome for p in task.pairs if p.basis is Basis.SCORES}
@@ -133,7 +136,7 @@ def test_one_family_over_all_tasks() -> None:
     scores: Scores = {name: (1.0, 0.9 - 0.1 * index) for index, name in enumerate("abcd")}
     one, two = observed(scores, 5, task="one"), observed(scores, 5, task="two")
     assert all(p.claim for p in only(one).pairs if p.basis is Basis.SCORES)
-    both = analyse([*one, *two])
+    both = analyze([*one, *two])
     assert both.pairs == 12 and both.seeds_needed == 6
     assert not any(p.claim for task in both.tasks for p in task.pairs)
 
@@ -197,7 +200,7 @@ def test_a_loss_has_no_gate_and_no_words() -> None:
         for o in observed({"a": (0.5, 0.4), "b": (0.3, 0.1)})
     ]
     task = only(items)
-    assert task.learnt == {} and task.reach == {} and words(task.ranges[0]) == {"a": {}, "b": {}}
+    assert task.learned == {} and task.reach == {} and words(task.ranges[0]) == {"a": {}, "b": {}}
     (found,) = task.pairs
     assert found.better == "a" and found.claim and found.difference.mean < 0
     assert task.verdict.use == ("a",) and task.encodings[0] == "a"
@@ -208,12 +211,12 @@ def test_a_diverged_run_is_told_and_not_counted() -> None:
     task = only(items)
     assert task.shown.cell("a").words == {Word.SOLVES: 5, Word.DIVERGED: 1}
     assert Alarm("diverged", {"runs": [["a", 2], ["b", 2]]}) in task.alarms
-    assert task.learnt["a"] == (5, 6)
+    assert task.learned["a"] == (5, 6)
 
 
-def test_nobody_learnt_it() -> None:
+def test_nobody_learned_it() -> None:
     task = only(observed({"a": (0.6, 0.5), "b": (0.4, 0.3)}))
-    assert task.verdict.finding is Finding.NOT_LEARNT and task.verdict.use == ()
+    assert task.verdict.finding is Finding.NOT_LEARNED and task.verdict.use == ()
 
 
 class TestUse:
@@ -253,7 +256,7 @@ class TestUse:
 
     def test_who_fails_in_more_seeds_is_not_recommended(self) -> None:
         items = observed({"a": (1, 0.9), "b": (1, 0.3)}, 8)
-        (half,) = analyse(changed(items, "a", "id", {1, 2, 3}, 0.5)).tasks
+        (half,) = analyze(changed(items, "a", "id", {1, 2, 3}, 0.5)).tasks
         assert pair(half, "a", "b").claim and not pair(half, "a", "b", Basis.LEARNING).claim  # type: ignore[union-attr]
         assert (half.verdict.finding, half.verdict.use, half.verdict.held_back) == (Finding.OPEN, (), ("a",))
         assert half.shown.cell("a").failed == (3, 8)
@@ -310,7 +313,7 @@ def test_a_length_that_was_not_tested_ends_the_reach_and_is_told() -> None:
 
 
 def test_what_is_not_finished_is_preliminary() -> None:
-    found = analyse(
+    found = analyze(
         observed({"a": (1, 1), "b": (1, 1)}), alarms={"recall": [Alarm("unfinished", {"done": 12, "runs": 20})]},
         preliminary=("one rate",),
     )  # fmt: skip
@@ -328,7 +331,7 @@ def test_steps_to_learn() -> None:
     found = Steps((300, None, 100, 200), 1000)
     assert (found.low, found.median, found.high) == (100, 200, None)
     assert Steps((None, None, 100), 1000).median is None
-    (task,) = analyse(observed({"a": (1, 1), "b": (1, 1)}), steps={"recall": {"a": found}}).tasks
+    (task,) = analyze(observed({"a": (1, 1), "b": (1, 1)}), steps={"recall": {"a": found}}).tasks
     assert task.steps == {"a": found}
 
 
@@ -345,22 +348,22 @@ def test_intervals_stay_within_the_bounds_of_a_score() -> None:
 def test_looks_lower_alpha() -> None:
     items = observed({"a": (1.0, 0.99), "b": (1.0, 0.3)}, 4)
     assert pair(only(items), "a", "b").claim  # type: ignore[union-attr]
-    later = analyse(items, alpha=0.05 / 3)
+    later = analyze(items, alpha=0.05 / 3)
     assert not pair(later.tasks[0], "a", "b").claim and later.seeds_needed == 5  # type: ignore[union-attr]
 
 
-def test_ranks_by_family_are_over_tasks_that_somebody_learnt() -> None:
+def test_ranks_by_family_are_over_tasks_that_somebody_learned() -> None:
     items = [
         *observed({"a": (1, 0.9), "b": (1, 0.5)}, task="one"), *observed({"a": (1, 0.9), "b": (1, 0.5)}, task="two"),
         *(replace(o, family="copying") for o in observed({"a": (1, 0.2), "b": (1, 0.9)}, task="three")),
     ]  # fmt: skip
-    families = analyse(items).families
+    families = analyze(items).families
     assert families.keys() == {"distance", "all tasks"}
     assert families["distance"].average == {"a": 1, "b": 2} and families["distance"].blocks == 2
     assert families["all tasks"].average == pytest.approx({"a": 4 / 3, "b": 5 / 3})
     assert families["all tasks"].reciprocal["a"] == pytest.approx((1 + 1 + 0.5) / 3)
     nobody = observed({"a": (0.5, 0.2), "b": (0.6, 0.9)}, task="four")
-    assert analyse([*items, *nobody]).families == families
+    assert analyze([*items, *nobody]).families == families
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
@@ -373,9 +376,9 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 
 def test_an_encoding_without_a_result_stays_in_the_table_and_needs_seeds() -> None:
-    analysis = analyse(observed({"a": (1, 0.99), "b": (1, 0.3)}), planned={"recall": ["a", "b", "c"]})
+    analysis = analyze(observed({"a": (1, 0.99), "b": (1, 0.3)}), planned={"recall": ["a", "b", "c"]})
     (task,) = analysis.tasks
-    assert task.shown.cell("c").seeds == () and task.learnt["c"] == (0, 0) and task.reach["c"].seeds == ()
+    assert task.shown.cell("c").seeds == () and task.learned["c"] == (0, 0) and task.reach["c"].seeds == ()
     assert analysis.pairs == 3 and analysis.seeds_needed == 5
     assert {frozenset((p.better, p.worse)) for p in task.pairs} == {frozenset("ab")}  # no row for what has no seeds
     assert task.shown.ranks is not None and task.shown.ranks.average == {"a": 1, "b": 2}
@@ -383,8 +386,8 @@ def test_an_encoding_without_a_result_stays_in_the_table_and_needs_seeds() -> No
 
 
 @pytest.mark.parametrize("empty", [False, True])
-def test_without_a_score_in_distribution_nobody_knows_whether_it_was_learnt(empty: bool) -> None:
-    """Neither learnt nor failed: no test, no verdict, whether the row is missing or has no score."""
+def test_without_a_score_in_distribution_nobody_knows_whether_it_was_learned(empty: bool) -> None:
+    """Neither learned nor failed: no test, no verdict, whether the row is missing or has no score."""
     items = observed({"a": (1, 1), "b": (1, 0.7)})
     if empty:
         items = [replace(o, score=None) if (o.encoding, o.split) == ("b", "id") else o for o in items]
@@ -392,7 +395,7 @@ def test_without_a_score_in_distribution_nobody_knows_whether_it_was_learnt(empt
         items = [o for o in items if (o.encoding, o.split) != ("b", "id")]
     task = only(items)
     assert task.shown.cell("b").words == {Word.UNKNOWN: 6} and task.shown.cell("b").interval is None
-    assert task.learnt == {"a": (6, 6), "b": (0, 0)} and task.unknown == {"b": 6}
+    assert task.learned == {"a": (6, 6), "b": (0, 0)} and task.unknown == {"b": 6}
     assert task.pairs == () and task.verdict.finding is Finding.OPEN
     assert not any(alarm.kind == "gate" for alarm in task.alarms)
 
@@ -401,14 +404,14 @@ def test_some_seeds_without_a_score_in_distribution_leave_the_others() -> None:
     task = only(
         [o for o in observed({"a": (1, 1), "b": (0.5, 0.4)}, 8) if (o.encoding, o.seed, o.split) != ("b", 1, "id")]
     )
-    assert task.learnt == {"a": (8, 8), "b": (0, 7)} and task.unknown == {"b": 1}
+    assert task.learned == {"a": (8, 8), "b": (0, 7)} and task.unknown == {"b": 1}
     assert pair(task, "a", "b", Basis.LEARNING).seeds == (8, 7)  # type: ignore[union-attr]
 
 
 def test_a_run_without_a_number_in_distribution_did_not_learn_it() -> None:
     items = observed({"a": (1, 1), "b": (1, 1)})
     task = only([replace(o, score=None, diverged=True) if o.encoding == "b" else o for o in items])
-    assert task.learnt["b"] == (0, 6) and task.verdict.use == ("a",)
+    assert task.learned["b"] == (0, 6) and task.verdict.use == ("a",)
 
 
 def test_no_number_beyond_is_no_limit_of_the_encoding() -> None:
@@ -422,12 +425,12 @@ def test_no_number_beyond_is_no_limit_of_the_encoding() -> None:
 def test_rows_without_any_in_distribution_have_no_gate() -> None:
     task = only([o for o in observed({"a": (1, 0.9), "b": (1, 0.2)}) if o.split == "ood"])
     assert task.trained is None and task.reach == {} and {p.basis for p in task.pairs} == {Basis.SCORES}
-    assert task.learnt == {} and task.shown.cell("b").words == {Word.UNKNOWN: 6}
+    assert task.learned == {} and task.shown.cell("b").words == {Word.UNKNOWN: 6}
     assert task.verdict.use == ("a",)
 
 
 def test_everything_is_plain_data() -> None:
-    content = asdict(analyse(observed(TYPICAL)))
+    content = asdict(analyze(observed(TYPICAL)))
     assert content["rules"] == "2" and content["tasks"][0]["verdict"]["finding"] == "use"
 
 
@@ -450,7 +453,7 @@ class TestAlarms:
         assert self.facts(observed({"a": (1, CHANCE), "b": (1, CHANCE)}), "floor") == [
             {"split": "ood", "length": 64, "floor": CHANCE}
         ]
-        assert self.facts(observed({"a": (0.5, CHANCE), "b": (0.5, CHANCE)}), "floor") == []  # nothing was learnt
+        assert self.facts(observed({"a": (0.5, CHANCE), "b": (0.5, CHANCE)}), "floor") == []  # nothing was learned
 
     def test_ceiling(self) -> None:
         """All within noise of one value below the top: the data are at fault."""
@@ -460,7 +463,7 @@ class TestAlarms:
         assert "ceiling" not in self.kinds(top)
 
     def test_gate(self) -> None:
-        assert self.facts(observed({"a": (1, 1), "b": (0.6, 0.5)}), "gate") == [{"learnt": {"b": [0, 6]}}]
+        assert self.facts(observed({"a": (1, 1), "b": (0.6, 0.5)}), "gate") == [{"learned": {"b": [0, 6]}}]
 
     def test_seeds(self) -> None:
         items = [o for o in observed({"a": (1, 1), "b": (1, 0.4)}) if (o.encoding, o.seed) != ("b", 6)]
@@ -477,7 +480,7 @@ class TestAlarms:
 
     def test_those_of_the_study_come_first(self) -> None:
         edge = Alarm("grid edge", {"encoding": "a", "rate": 0.1, "side": "largest"})
-        (task,) = analyse(observed({"a": (1, 1), "b": (0.4, 0.4)}), alarms={"recall": [edge]}).tasks
+        (task,) = analyze(observed({"a": (1, 1), "b": (0.4, 0.4)}), alarms={"recall": [edge]}).tasks
         assert task.alarms[0] == edge and len(task.alarms) > 1
 
 
@@ -490,5 +493,5 @@ def test_nobody_is_recommended_by_fewer_seeds_than_a_claim_needs(seeds: int, use
         for name, far in (("a", 1.0), ("b", None), ("c", 0.2))
         for split, length, score in (("id", 8, 1.0), ("ood", 16, far))
     ]
-    (task,) = analyse(items).tasks
+    (task,) = analyze(items).tasks
     assert task.verdict.use == use

@@ -23,7 +23,7 @@ USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
 Scored = Observations | Sequence[Observation]
 
 
-def analyse(
+def analyze(
     observations: Scored,
     *,
     alpha: float = 0.05,
@@ -45,16 +45,16 @@ def analyse(
     by_name: dict[str, list[Contrast]] = {task.name: [] for task in tasks}
     for name, pair in judge((sample for task in tasks for sample in task.samples()), alpha):
         by_name[name].append(pair)
-    analysed = tuple(
+    analyzed = tuple(
         task.analysis(
             by_name[task.name], (alarms or {}).get(task.name, ()), (steps or {}).get(task.name, {}), pairs, needed
         )
         for task in tasks
     )
-    families = _families(analysed, alpha)
+    families = _families(analyzed, alpha)
     relaxed = (*preliminary, *_unfinished(alarms or {}))
     encodings = tuple(dict.fromkeys((*columns.encodings, *chain.from_iterable((planned or {}).values()))))
-    return Analysis(analysed, encodings, alpha, pairs, needed, families, tuple(limits), relaxed)
+    return Analysis(analyzed, encodings, alpha, pairs, needed, families, tuple(limits), relaxed)
 
 
 def _unfinished(alarms: Mapping[str, Sequence[Alarm]]) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ class _Task:
         self.gated = facts.bar is not None and self.trained is not None
 
     def samples(self) -> Iterator[Sample]:
-        """What is to be tested: of every two encodings how many seeds learnt the task, then scores in the headline."""
+        """What is to be tested: of every two encodings how many seeds learned the task, then scores in the headline."""
         if self.gated:
             yield from self._compared({e: tuple(map(float, self._flags(e))) for e in self.encodings}, Basis.LEARNING)
         scores = {}
@@ -154,7 +154,7 @@ class _Task:
     ) -> TaskAnalysis:
         best_first = tuple(cell.encoding for cell in self.shown.cells)
         flags = {e: self._flags(e) for e in best_first} if self.gated else {}
-        learnt = {e: (sum(own), len(own)) for e, own in flags.items()}
+        learned = {e: (sum(own), len(own)) for e, own in flags.items()}
         return TaskAnalysis(
             task=self.name,
             family=self.facts.family,
@@ -165,25 +165,25 @@ class _Task:
             seeds=tuple(self.seeds),
             ranges=tuple(self.ranges),
             headline=self.headline,
-            learnt=learnt,
+            learned=learned,
             reach={e: self._reach(e) for e in best_first} if self.gated else {},
             steps={e: steps[e] for e in best_first if e in steps},
             pairs=tuple(pairs),
-            verdict=conclude(best_first, self.shown, pairs, learnt, needed),
-            alarms=(*alarms, *alarms_of(self._alarming(), self.ranges, learnt, all_pairs, needed)),
+            verdict=conclude(best_first, self.shown, pairs, learned, needed),
+            alarms=(*alarms, *alarms_of(self._alarming(), self.ranges, learned, all_pairs, needed)),
             unknown={e: len(self.runs[e]) - len(own) for e, own in flags.items() if len(own) < len(self.runs[e])},
         )
 
     def _flags(self, encoding: str) -> list[bool]:
-        """Who learnt the task, of the seeds of which that is known: a seed without a score in distribution is not."""
-        return [run.learnt for run in self.runs[encoding] if run.learnt is not None]
+        """Who learned the task, of the seeds of which that is known: a seed without a score in distribution is not."""
+        return [run.learned for run in self.runs[encoding] if run.learned is not None]
 
     def _reach(self, encoding: str) -> Reach:
         assert self.trained is not None
-        known = [run for run in self.runs[encoding] if run.learnt is not None]
+        known = [run for run in self.runs[encoding] if run.learned is not None]
         longest = max(r.length for r in self.ranges if r.split != "shift")
-        seeds = tuple(run.furthest / self.trained if run.learnt else None for run in known)
-        return Reach(seeds, longest / self.trained, sum(run.untested for run in known if run.learnt))
+        seeds = tuple(run.furthest / self.trained if run.learned else None for run in known)
+        return Reach(seeds, longest / self.trained, sum(run.untested for run in known if run.learned))
 
     def _alarming(self) -> Facts:
         lost = [(encoding, run) for encoding, own in self.runs.items() for run in own if run.diverged]
@@ -201,11 +201,11 @@ class _Task:
 def _families(tasks: Sequence[TaskAnalysis], alpha: float) -> dict[str, Ranks]:
     """Ranks over the tasks of each family that has several, and over all: by the average rank on the headline range.
 
-    A task that no encoding learnt ranks nobody.
+    A task that no encoding learned ranks nobody.
     """
     groups: dict[str, list[TaskAnalysis]] = {}
     for task in tasks:
-        if task.bar is None or any(good for good, _ in task.learnt.values()):
+        if task.bar is None or any(good for good, _ in task.learned.values()):
             groups.setdefault(task.family or "tasks", []).append(task)
     if len(groups) > 1:
         groups["all tasks"] = [task for members in groups.values() for task in members]

@@ -10,49 +10,52 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from ordinate.core.coverage import counted
 from ordinate.core.encoding import Encoding, Reads
 from ordinate.core.errors import InputError
-from ordinate.core.place import Place, check_positions
-from ordinate.core.positions import counted
+from ordinate.core.positions import Positions, check_positions
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
 
 
-def arrive(
+def check_inputs(
     config: ModelConfig,
     parts: Sequence[Encoding],
     tokens: Tensor,
     positions: Tensor | None = None,
     segments: Tensor | None = None,
-    documents: Tensor | None = None,
-    keep: Tensor | None = None,
+    document_ids: Tensor | None = None,
+    padding_mask: Tensor | None = None,
     cache: Cache | None = None,
-) -> Place:
+) -> Positions:
     """Where these tokens stand, which of them are real, and what else the encodings read of them."""
     _check_tokens(config, tokens, cache)
     reads = {what for part in parts for what in part.reads}
     segments = _row("segments", segments, tokens)
     _told("segments", segments, parts)
-    documents = _row("documents", documents, tokens)
-    keep = _kept(keep, tokens, whole=cache is None)
-    if documents is not None:
+    document_ids = _row("document_ids", document_ids, tokens)
+    padding_mask = _kept(padding_mask, tokens, whole=cache is None)
+    if document_ids is not None:
         if cache is not None:
-            raise InputError("decoding with a cache takes one document per row: leave out documents")
-        if config.readout == "readout" or (config.readout != "tokens" and keep is not None):
-            found = "readout=readout" if config.readout == "readout" else f"keep with readout={config.readout}"
+            raise InputError("decoding with a cache takes one document per row: leave out document_ids")
+        if config.readout == "readout" or (config.readout != "tokens" and padding_mask is not None):
+            found = "readout=readout" if config.readout == "readout" else f"padding_mask with readout={config.readout}"
             raise InputError(
-                f"packed documents are read at their own tokens, got {found}: leave out keep, or set readout=tokens"
+                f"packed documents are read at their own tokens, got {found}: leave out padding_mask, or set"
+                " readout=tokens"
             )
-        documents = _runs(documents.expand(len(tokens), -1))
+        document_ids = _runs(document_ids.expand(len(tokens), -1))
     whole = next((part.name for part in parts if not part.real), "")
-    place = _place(config, tokens, positions, documents, keep, cache, whole)
-    ids = tokens.long() if reads & {"tokens", "neighbours"} else None
-    place = replace(place, segments=segments, documents=documents, tokens=ids, keep=keep)
+    token_positions = _place(config, tokens, positions, document_ids, padding_mask, cache, whole)
+    ids = tokens.long() if reads & {"tokens", "neighbors"} else None
+    token_positions = replace(
+        token_positions, segments=segments, document_ids=document_ids, tokens=ids, padding_mask=padding_mask
+    )
     tightest = parts[0]
     for part in parts:
         tightest = part if part.limit < tightest.limit else tightest
-    tightest.check_range(place, more=config.readout == "readout")
-    return place
+    tightest.check_range(token_positions, more=config.readout == "readout")
+    return token_positions
 
 
 def _told(what: Reads, given: Tensor | None, parts: Sequence[Encoding]) -> None:
@@ -88,28 +91,28 @@ def _place(
     config: ModelConfig,
     tokens: Tensor,
     positions: Tensor | None,
-    documents: Tensor | None,
-    keep: Tensor | None,
+    document_ids: Tensor | None,
+    padding_mask: Tensor | None,
     cache: Cache | None,
     whole: str,
-) -> Place:
+) -> Positions:
     length, start = tokens.shape[1], 0 if cache is None else cache.length
     if positions is not None:
         values = isinstance(positions, Tensor) and readable(positions)
         sizes = dict(batch=len(tokens), length=length, axes=config.axes)
-        return Place(check_positions(positions, **sizes, values=values, whole=whole))
+        return Positions(check_positions(positions, **sizes, values=values, whole=whole))
     if config.axes != 1:
         raise InputError(f"positions on {config.axes} axes cannot be guessed: pass positions=[n, {config.axes}]")
     if start and cache is not None and cache.explicit:
         raise InputError("this cache holds tokens at explicit positions: pass positions for the new ones too")
-    restart = documents if config.document_positions == "restart" else None
+    restart = document_ids if config.document_positions == "restart" else None
     before = cache.kept() if cache is not None else None
-    if keep is not None or restart is not None or before is not None:
-        real = torch.ones_like(tokens, dtype=torch.bool) if keep is None else keep
-        return Place(counted(real, restart, before if before is not None else start))
+    if padding_mask is not None or restart is not None or before is not None:
+        real = torch.ones_like(tokens, dtype=torch.bool) if padding_mask is None else padding_mask
+        return Positions(counted(real, restart, before if before is not None else start))
     if cache is not None and cache.range is not None:
-        return Place(cache.range.positions[:, start : start + length], first=start)
-    return Place.range(length, device=tokens.device)
+        return Positions(cache.range.values[:, start : start + length], first=start)
+    return Positions.range(length, device=tokens.device)
 
 
 def readable(tensor: Tensor) -> bool:
@@ -146,22 +149,22 @@ def _row(name: str, given: Tensor | None, tokens: Tensor) -> Tensor | None:
     return given.long()
 
 
-def _kept(keep: Tensor | None, tokens: Tensor, *, whole: bool) -> Bool[Tensor, "#b n"] | None:
+def _kept(padding_mask: Tensor | None, tokens: Tensor, *, whole: bool) -> Bool[Tensor, "#b n"] | None:
     """A padding mask: boolean, or 0 and 1 as others write it. A part of a sequence may be padding throughout."""
-    boolean = isinstance(keep, Tensor) and keep.dtype == torch.bool
-    number = _row("keep", keep.int() if boolean else keep, tokens)  # type: ignore[union-attr]
+    boolean = isinstance(padding_mask, Tensor) and padding_mask.dtype == torch.bool
+    number = _row("padding_mask", padding_mask.int() if boolean else padding_mask, tokens)  # type: ignore[union-attr]
     if number is None:
         return None
     if readable(number):
         if number.min() < 0 or number.max() > 1:
-            raise InputError("keep must be true or 1 for real tokens, and false or 0 for padding")
+            raise InputError("padding_mask must be true or 1 for real tokens, and false or 0 for padding")
         if whole and not number.any(dim=1).all():
-            raise InputError("keep marks a whole sequence as padding: leave that sequence out")
+            raise InputError("padding_mask marks a whole sequence as padding: leave that sequence out")
     return number.bool()
 
 
-def _runs(documents: Int[Tensor, "b n"]) -> Int[Tensor, "b n"]:
+def _runs(document_ids: Int[Tensor, "b n"]) -> Int[Tensor, "b n"]:
     """Documents numbered from left to right: an id that comes again later is another document."""
-    change = torch.zeros_like(documents)
-    change[:, 1:] = documents[:, 1:] != documents[:, :-1]
+    change = torch.zeros_like(document_ids)
+    change[:, 1:] = document_ids[:, 1:] != document_ids[:, :-1]
     return change.cumsum(dim=1)

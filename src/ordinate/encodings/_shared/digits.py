@@ -7,10 +7,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from ordinate.core.added import Adding, Dropout, ScaleTokens, Size
 from ordinate.core.encoding import Encoding, Past, Shape
 from ordinate.core.errors import InputError
-from ordinate.core.place import LARGEST_POSITION, Place
+from ordinate.core.positions import LARGEST_POSITION, Positions
+from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
 
 
 class DigitEncoding(Encoding):
@@ -38,13 +38,13 @@ class DigitEncoding(Encoding):
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.measured(self.table)
 
-    def table(self, place: Place) -> Float[Tensor, "#b n d"]:
+    def table(self, positions: Positions) -> Float[Tensor, "#b n d"]:
         """Digits at these positions, as defined."""
-        return digits(place.positions, self.shape.dim, self.base)
+        return digits(positions.values, self.shape.dim, self.base)
 
-    def embed(self, x: Float[Tensor, "b n d"], place: Place) -> Float[Tensor, "b n d"]:
-        self.check_range(place)
-        return self.adding(x, self.amplitude * self.table(place), self.training)
+    def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
+        self.check_range(positions)
+        return self.adding(x, self.amplitude * self.table(positions), self.training)
 
 
 def digits(numbers: Int[Tensor, "#b n 1"], width: int, base: int) -> Float[Tensor, "#b n {width}"]:

@@ -5,7 +5,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 
 Digits = tuple[int, ...]  # the first and the last token id that is a digit
 
@@ -18,15 +18,15 @@ def check_digits(owner: str, digits: Digits) -> None:
         )
 
 
-def digit_counts(place: Place, digits: Digits) -> Int[Tensor, "#b n"]:
+def digit_counts(positions: Positions, digits: Digits) -> Int[Tensor, "#b n"]:
     """1, 2, 3 ... along each run of digits, and 0 for other tokens. A run ends with its document, and at padding."""
-    if place.tokens is None:
+    if positions.tokens is None:
         raise InputError("digits are counted by token ids, which this place lacks: give it tokens=")
-    digit = (place.tokens >= digits[0]) & (place.tokens <= digits[1])
-    if place.keep is not None:
-        digit = digit & place.keep
-    goes_on = digit & torch.nn.functional.pad(digit, (1, 0))[:, : place.length]
-    own = place.follows(1)
+    digit = (positions.tokens >= digits[0]) & (positions.tokens <= digits[1])
+    if positions.padding_mask is not None:
+        digit = digit & positions.padding_mask
+    goes_on = digit & torch.nn.functional.pad(digit, (1, 0))[:, : positions.length]
+    own = positions.follows(1)
     if own is not None:
         goes_on = goes_on & own
     count = digit.long().cumsum(dim=1)
@@ -34,17 +34,21 @@ def digit_counts(place: Place, digits: Digits) -> Int[Tensor, "#b n"]:
     return torch.where(digit, count - before, 0)
 
 
-def first_position(place: Place) -> Int[Tensor, "#b n"]:
+def first_position(token_positions: Positions) -> Int[Tensor, "#b n"]:
     """For every token the position at which its document begins, padding left out."""
-    positions = place.positions[..., 0]
-    real = torch.ones_like(positions, dtype=torch.bool) if place.keep is None else place.keep
+    positions = token_positions.values[..., 0]
+    real = (
+        torch.ones_like(positions, dtype=torch.bool)
+        if token_positions.padding_mask is None
+        else token_positions.padding_mask
+    )
     count = real.long().cumsum(dim=1)
-    if place.documents is not None:
-        new = torch.ones_like(place.documents, dtype=torch.bool)
-        new[:, 1:] = place.documents[:, 1:] != place.documents[:, :-1]
+    if token_positions.document_ids is not None:
+        new = torch.ones_like(token_positions.document_ids, dtype=torch.bool)
+        new[:, 1:] = token_positions.document_ids[:, 1:] != token_positions.document_ids[:, :-1]
         count = count - torch.where(new, count - real.long(), 0).cummax(dim=1).values
     first = real & (count == 1)
-    index = torch.arange(place.length, device=positions.device)
+    index = torch.arange(token_positions.length, device=positions.device)
     at = torch.where(first, index, 0).cummax(dim=1).values
     rows = max(len(at), len(positions))
     return positions.expand(rows, -1).gather(1, at.expand(rows, -1))

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from ordinate.core.encoding import Shape
 from ordinate.core.parameters import Param
-from ordinate.core.place import Place
-from ordinate.core.precision import wide
+from ordinate.core.positions import Positions
+from ordinate.core.precision import upcast
 
 Size = Annotated[
     float | None,
@@ -43,7 +43,7 @@ class Adding:
         """What brings values of this mean square to the size that is asked for."""
         return 1.0 if self.matched is None or mean_square == 0 else self.matched * math.sqrt(1 / mean_square)
 
-    def measured(self, values: Callable[[Place], Tensor]) -> float:
+    def measured(self, values: Callable[[Positions], Tensor]) -> float:
         """The same factor, for values whose size must be measured: over the trained positions."""
         return 1.0 if self.matched is None else self.factor(values(sample(self.shape)).square().mean().item())
 
@@ -51,14 +51,14 @@ class Adding:
         self, x: Float[Tensor, "b n d"], values: Float[Tensor, "#b n d"], training: bool
     ) -> Float[Tensor, "b n d"]:
         """Token embeddings and what is added to them; computed in float32 at least, cast last."""
-        scaled = wide(x) * math.sqrt(self.shape.dim) if self.scale_tokens else x
+        scaled = upcast(x) * math.sqrt(self.shape.dim) if self.scale_tokens else x
         total = (scaled + values).to(x.dtype)
         return F.dropout(total, self.dropout) if training and self.dropout > 0 else total
 
 
-def sample(shape: Shape) -> Place:
+def sample(shape: Shape) -> Positions:
     """Places all over the trained range: every one of a short text, some of a longer one or of a grid."""
-    most = {1: 1021, 2: 31, 3: 11}[shape.axes]  # primes, so that no digit is favoured
+    most = {1: 1021, 2: 31, 3: 11}[shape.axes]  # primes, so that no digit is favored
     count = min(shape.length, most)
     line = torch.arange(count, device="cpu") * shape.length // count
-    return Place(torch.cartesian_prod(*[line] * shape.axes).view(1, -1, shape.axes))
+    return Positions(torch.cartesian_prod(*[line] * shape.axes).view(1, -1, shape.axes))

@@ -4,22 +4,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Features, Prepared, gap_line
+from ordinate.core.encoding import Encoding, Features, Prepared, relative_line
 from ordinate.core.errors import InputError
-from ordinate.core.place import Pair
+from ordinate.core.positions import AttentionContext
 
 
-class Bound:
+class BoundEncoding:
     """One encoding bound to one pair of places."""
 
-    def __init__(self, encoding: Encoding, pair: Pair, *, placed: bool = False) -> None:
-        """`placed`: the pair is this encoding's own already, checked and relabelled."""
+    def __init__(self, encoding: Encoding, context: AttentionContext, *, placed: bool = False) -> None:
+        """`placed`: the pair is this encoding's own already, checked and relabeled."""
         self.encoding = encoding
         if not placed:
-            _check(encoding, pair)
-        own = pair if placed else encoding.placed(pair)
+            _check(encoding, context)
+        own = context if placed else encoding.placed(context)
         # Without a score term, attention needs to know who sees whom, not which positions the encoding made of it.
-        self.pair = pair if encoding.biasless and not encoding.content else own
+        self.context = context if encoding.biasless and not encoding.content else own
         self.queries, self.keys = own.q, own.k
         self._states: dict[str, Prepared] = {}
         self._mask: Tensor | None = None
@@ -49,15 +49,15 @@ class Bound:
 
     def rotate(self, q: Tensor, k: Tensor, features: Features | None = None) -> tuple[Tensor, Tensor]:
         """Queries and keys as attention wants them; `features` are those of all keys."""
-        of_queries = None if features is None else self.pair.queries(features)
+        of_queries = None if features is None else self.context.queries(features)
         turned = self.encoding.rotate(q, self.own_state, "q", of_queries)
         return turned, self.encoding.rotate(k, self.key_state, "k", features)
 
     def mask(self) -> Tensor | None:
         """Bias and visibility in one dense table: [#b, #h, q, k], boolean if there is no bias, or None."""
         if not self._known:
-            bias = self.encoding.bias(self.pair)
-            self._mask = bias if self.pair.all_visible else self.pair.mask(bias)
+            bias = self.encoding.bias(self.context)
+            self._mask = bias if self.context.all_visible else self.context.mask(bias)
             self._known = True
         return self._mask
 
@@ -72,34 +72,34 @@ class Bound:
         return self._added
 
     def line(self) -> Float[Tensor, "#h g"]:
-        """Bias and visibility of a consecutive pair as one number per head and gap; see `gap_line`."""
+        """Bias and visibility of a consecutive pair as one number per head and gap; see `relative_line`."""
         if self._line is None:
-            gaps = gap_line(self.pair)
-            bias = self.encoding.gap_bias(gaps)
+            gaps = relative_line(self.context)
+            bias = self.encoding.relative_bias(gaps)
             line = torch.zeros(1, len(gaps), dtype=torch.float32, device=gaps.device) if bias is None else bias
-            self._line = line.masked_fill(gaps < 0, float("-inf")) if self.pair.causal else line
+            self._line = line.masked_fill(gaps < 0, float("-inf")) if self.context.causal else line
         return self._line
 
-    def by_gap(self) -> bool:
+    def toeplitz(self) -> bool:
         """Whether `line` tells all there is to know."""
-        return self.pair.consecutive and self.encoding.gap_only() and not self.encoding.content
+        return self.context.consecutive and self.encoding.relative_only() and not self.encoding.content
 
-    def rows(self, start: int, stop: int) -> "Bound":
+    def rows(self, start: int, stop: int) -> "BoundEncoding":
         """The same encoding for a block of queries. Rotation has happened by then."""
-        return Bound(self.encoding, self.pair.rows(start, stop), placed=True)
+        return BoundEncoding(self.encoding, self.context.rows(start, stop), placed=True)
 
 
-def _check(encoding: Encoding, pair: Pair) -> None:
+def _check(encoding: Encoding, context: AttentionContext) -> None:
     reads = not encoding.biasless or encoding.content or encoding.causal_only
-    if reads and encoding.shape.causal != pair.causal:
-        made, found = ("causal" if causal else "bidirectional" for causal in (encoding.shape.causal, pair.causal))
+    if reads and encoding.shape.causal != context.causal:
+        made, found = ("causal" if causal else "bidirectional" for causal in (encoding.shape.causal, context.causal))
         raise InputError(f"{encoding.name} was made for {made} attention, but the pair is {found}")
-    told = {"segments": pair.q.segments, "tokens": pair.q.tokens, "relation": pair.relation}
+    told = {"segments": context.q.segments, "tokens": context.q.tokens, "relation": context.relation}
     for what, given in told.items():
         if what in encoding.reads and given is None:
             where = "it into the pair" if what == "relation" else "them into the places"
             raise InputError(f"{encoding.name} reads {what}: pass {what}= to the model, or put {where}")
-    if pair.k.axes not in encoding.axes:
+    if context.k.axes not in encoding.axes:
         can = " or ".join(map(str, encoding.axes))
-        raise InputError(f"{encoding.name} reads positions with {can} axes, but these have {pair.k.axes}")
-    encoding.check_range(pair.k)
+        raise InputError(f"{encoding.name} reads positions with {can} axes, but these have {context.k.axes}")
+    encoding.check_range(context.k)

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ordinate.core.place import Place
+from ordinate.core.positions import Positions
 
 Beside = tuple[Int[Tensor, "#b n"], Bool[Tensor, "#b n"]]  # which token, and whether there is one
 
@@ -21,53 +21,53 @@ def with_earlier(
 
 
 def convolved(
-    rows: Float[Tensor, "b m c"], taps: Float[Tensor, "w c"], place: Place, *, cached: bool
+    rows: Float[Tensor, "b m c"], taps: Float[Tensor, "w c"], positions: Positions, *, cached: bool
 ) -> Float[Tensor, "b n c"]:
     """For every token of the place a weighted sum of its row and those before it, the first weight being its own.
 
     `rows` come from `with_earlier`, w - 1 ahead of those of the place. Other documents and padding count for nothing;
     a cache holds one document, and whoever fills it leaves zeros at padding.
     """
-    n, back = place.length, len(taps) - 1
+    n, back = positions.length, len(taps) - 1
     total = torch.zeros_like(rows[:, back:])
     for step, tap in enumerate(taps):
         part = rows[:, back - step : back - step + n] * tap
-        own = None if cached else place.follows(step)
+        own = None if cached else positions.follows(step)
         total = total + (part if own is None else part * own.unsqueeze(-1))
     return total
 
 
-def in_line(place: Place, steps: Sequence[int]) -> Iterator[Beside]:
+def in_line(positions: Positions, steps: Sequence[int]) -> Iterator[Beside]:
     """For every token the one so many tokens before it (negative: after it), if that is real and of its document."""
-    index = torch.arange(place.length, device=place.positions.device)[None]
+    index = torch.arange(positions.length, device=positions.values.device)[None]
     for back in steps:
         wanted = index - back
-        at = wanted.clamp(0, place.length - 1)
+        at = wanted.clamp(0, positions.length - 1)
         there = at == wanted
-        for row, same in ((place.keep, None), (place.documents, place.documents)):
+        for row, same in ((positions.padding_mask, None), (positions.document_ids, positions.document_ids)):
             if row is not None:
                 found = row.gather(1, at.expand(len(row), -1))
                 there = there & (found if same is None else found == same)
         yield at, there
 
 
-def on_grid(place: Place, steps: Sequence[tuple[int, int]], *, causal: bool) -> Iterator[Beside]:
+def on_grid(positions: Positions, steps: Sequence[tuple[int, int]], *, causal: bool) -> Iterator[Beside]:
     """For every token the one so many rows and columns before it, if that is real and of its document; of several in
     one spot the last, for a causal model the last up to the token itself.
 
     Every spot has a number; all are sorted once, and each step looks the numbers of the spots it wants up in them.
     """
-    n, device = place.length, place.positions.device
+    n, device = positions.length, positions.values.device
     index = torch.arange(n, device=device)[None]
-    margin = max(abs(step) for pair in steps for step in pair)
-    spot = place.positions - place.positions.amin(dim=1, keepdim=True) + margin
+    margin = max(abs(step) for context in steps for step in context)
+    spot = positions.values - positions.values.amin(dim=1, keepdim=True) + margin
     height, width = (spot.amax(dim=(0, 1)) + margin + 1).unbind()
     number = spot[..., 0] * width + spot[..., 1]
-    if place.documents is not None:
-        number = number + (place.documents - place.documents.amin()) * height * width
+    if positions.document_ids is not None:
+        number = number + (positions.document_ids - positions.document_ids.amin()) * height * width
     line = number * n + index  # tokens of one spot in their order
-    if place.keep is not None:
-        line = torch.where(place.keep, line, -1)
+    if positions.padding_mask is not None:
+        line = torch.where(positions.padding_mask, line, -1)
     held, order = line.sort(dim=1)
     last = index if causal else torch.full_like(index, n - 1)
     for rows, columns in steps:

@@ -14,8 +14,8 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from ordinate.core.errors import InputError
-from ordinate.core.precision import wide
-from ordinate.core.rotation import frequencies
+from ordinate.core.precision import upcast
+from ordinate.encodings._shared.rotation import frequencies
 
 Positions = Num[Tensor, "b n 1"]
 Scaled = tuple[Float[Tensor, "*b pairs"], float]
@@ -204,7 +204,7 @@ KINDS: dict[str, type[Unscaled]] = {
 
 def lengths(positions: Positions) -> Float[Tensor, "b 1"]:
     """The current length of every sequence."""
-    return wide(positions.amax(dim=1)) + 1
+    return upcast(positions.amax(dim=1)) + 1
 
 
 def reads(name: str, kind: str) -> bool:

@@ -1,9 +1,9 @@
 """Fused attention under a score term that depends on the distance alone, without any table of size n x n.
 
-The term is one line of numbers per head (`gap_line`). With queries in reverse order, the dense bias is a view of that
-line with strides (1, 1), which the fused CPU kernel reads as its mask. Causal queries go in blocks, each against the
-keys it can see, so the masked half costs nothing. The gradient of the line is the sum of the score gradients along
-diagonals.
+The term is one line of numbers per head (`relative_line`). With queries in reverse order, the dense bias is a view of
+that line with strides (1, 1), which the fused CPU kernel reads as its mask. Causal queries go in blocks, each against
+the keys it can see, so the masked half costs nothing. The gradient of the line is the sum of the score gradients
+along diagonals.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from ordinate.model.trained_bias import ROWS, Block, backward_kernel, forward_kernel, gradients
 
 
-def gap_attention(
+def toeplitz_attention(
     q: Float[Tensor, "b h q e"],
     k: Float[Tensor, "b h k e"],
     v: Float[Tensor, "b h k e"],

@@ -6,7 +6,7 @@ from ordinate.model import Transformer
 from ordinate.training.config import RunConfig
 
 
-def make_optimiser(config: RunConfig, model: Transformer) -> torch.optim.Optimizer:
+def make_optimizer(config: RunConfig, model: Transformer) -> torch.optim.Optimizer:
     """Weight decay acts on matrices of the network alone: what an encoding trains is its own affair."""
     matrices: list[torch.nn.Parameter] = []
     others: list[torch.nn.Parameter] = []
@@ -14,5 +14,5 @@ def make_optimiser(config: RunConfig, model: Transformer) -> torch.optim.Optimiz
         decays = weight.dim() >= 2 and not name.startswith("encodings.")
         (matrices if decays else others).append(weight)
     groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
+    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
     return kind(groups, lr=config.lr, betas=(config.betas[0], config.betas[1]), fused=True)

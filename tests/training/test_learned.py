@@ -1,4 +1,4 @@
-"""Training until a task is learnt: two checks in a row at the bar, then as long again while the rate decays."""
+"""Training until a task is learned: two checks in a row at the bar, then as long again while the rate decays."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,7 +54,7 @@ def course(folder: Path, **settings: Any) -> tuple[dict[str, Any], list[Progress
 
 
 @pytest.mark.parametrize(
-    ("reached", "at", "learnt", "end"),
+    ("reached", "at", "learned", "end"),
     [
         ((), None, None, 60),
         ((5,), None, None, 60),
@@ -72,7 +72,7 @@ def course(folder: Path, **settings: Any) -> tuple[dict[str, Any], list[Progress
 def test_two_checks_in_a_row(
     reached: tuple[int, ...],
     at: int | None,
-    learnt: int | None,
+    learned: int | None,
     end: int,
     scripted: Callable[..., None],
     tmp_path: Path,
@@ -80,41 +80,41 @@ def test_two_checks_in_a_row(
     scripted(*reached)
     result, seen, rates = course(tmp_path)
     config = small(steps=STEPS)
-    assert (result["learnt_at"], result["steps"], result["status"]) == (at, end, "finished")
-    assert ending(config, learnt)[1] == end
-    assert rates == [rate(config, s, learnt if learnt is not None and s >= learnt else None) for s in range(end)]
-    assert rates == [rate(config, s, learnt) for s in range(end)]
-    told = {p.step: (p.learnt, p.steps) for p in seen if not p.evaluating}
+    assert (result["learned_at"], result["steps"], result["status"]) == (at, end, "finished")
+    assert ending(config, learned)[1] == end
+    assert rates == [rate(config, s, learned if learned is not None and s >= learned else None) for s in range(end)]
+    assert rates == [rate(config, s, learned) for s in range(end)]
+    told = {p.step: (p.learned, p.steps) for p in seen if not p.evaluating}
     for step, (known, last) in told.items():
-        assert known is (learnt is not None and step >= learnt)
+        assert known is (learned is not None and step >= learned)
         assert last == (end if known else STEPS)
 
 
-def test_what_is_learnt_stays_learnt(scripted: Callable[..., None], tmp_path: Path) -> None:
+def test_what_is_learned_stays_learned(scripted: Callable[..., None], tmp_path: Path) -> None:
     """Checks that fall below the bar in the decay, or rise to it once more, change nothing."""
     scripted(10, 15, 25, 30)
     result, _, _ = course(tmp_path)
-    assert (result["learnt_at"], result["steps"]) == (10, 30)
+    assert (result["learned_at"], result["steps"]) == (10, 30)
 
 
 def test_a_fixed_budget_runs_to_its_end(scripted: Callable[..., None], tmp_path: Path) -> None:
     scripted(10, 15)
     result, seen, rates = course(tmp_path, budget="fixed")
-    assert (result["learnt_at"], result["steps"], len(rates)) == (10, STEPS, STEPS)
+    assert (result["learned_at"], result["steps"], len(rates)) == (10, STEPS, STEPS)
     assert rates == [rate(small(steps=STEPS, budget="fixed"), step) for step in range(STEPS)]
     assert {p.steps for p in seen} == {STEPS}
 
 
-def test_a_loss_is_never_learnt(scripted: Callable[..., None], tmp_path: Path) -> None:
+def test_a_loss_is_never_learned(scripted: Callable[..., None], tmp_path: Path) -> None:
     scripted(*range(5, 60, 5))
     result, seen, _ = course(tmp_path, task="markers", train_lengths=32, ood_lengths=[], dataset=None, steps=15)
-    assert (result["learnt_at"], result["steps"]) == (None, 15) and not any(p.learnt for p in seen)
+    assert (result["learned_at"], result["steps"]) == (None, 15) and not any(p.learned for p in seen)
 
 
 def test_the_bar_of_the_task_is_asked_and_its_metric(scripted: Callable[..., None], tmp_path: Path) -> None:
     scripted(5, 10)
     result, _, _ = course(tmp_path, task="copy_unique(vocabulary=6)", train_lengths=[1, 3], ood_lengths=[4])
-    assert result["metric"] == "exact" and (result["learnt_at"], result["steps"]) == (5, 20)
+    assert result["metric"] == "exact" and (result["learned_at"], result["steps"]) == (5, 20)
 
 
 def test_a_check_leaves_the_training_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,10 +127,10 @@ def test_a_check_leaves_the_training_as_it_was(tmp_path: Path, monkeypatch: pyte
     assert weights[0] == weights[1] == weights[2]
 
 
-def test_a_task_that_is_learnt_ends_before_its_budget(tmp_path: Path) -> None:
+def test_a_task_that_is_learned_ends_before_its_budget(tmp_path: Path) -> None:
     settings = dict(steps=300, batch=32, dim=32, lr=0.01, evaluation_sequences=256)
     result = train(small(**EASY | settings), Store(tmp_path)).result
-    at, end = result["learnt_at"], result["steps"]
+    at, end = result["learned_at"], result["steps"]
     curve = {r["step"]: r["value"] for r in result["records"] if (r["split"], r["metric"]) == ("valid", "accuracy")}
     assert at is not None and at < end < 300
     assert curve[at] >= 0.95 and curve[at + EVERY] >= 0.95 and (at == EVERY or curve[at - EVERY] < 0.95)
@@ -140,7 +140,7 @@ def test_a_task_that_is_learnt_ends_before_its_budget(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """A run that learnt its task in its own time, and was never disturbed."""
+    """A run that learned its task in its own time, and was never disturbed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(schedule, "LEAST", 10)
         patch.setattr(loop, "check_every", lambda config, task: EVERY)
@@ -155,7 +155,7 @@ RESUMED = EASY | dict(steps=100, batch=32, dim=32, evaluation_sequences=100)
     ["before the first check", "at the first", "between", "at the second", "after the second", "in the decay", "last"],
 )
 def test_stopped_anywhere_on_the_way_it_ends_the_same(moment: str, whole: dict[str, Any], tmp_path: Path) -> None:
-    at, end = whole["result"]["learnt_at"], whole["result"]["steps"]
+    at, end = whole["result"]["learned_at"], whole["result"]["steps"]
     second = at + EVERY
     assert end == ending(small(**RESUMED), second)[1] < 100
     step = {

@@ -1,4 +1,4 @@
-"""From documents to tokens: what a worker does with one piece of a source, and how a tokenizer is learnt from some."""
+"""From documents to tokens: what a worker does with one piece of a source, and how a tokenizer is learned from some."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class LearnTokenizer:
 
 
 @dataclass(frozen=True)
-class TokenisePiece:
+class TokenizePiece:
     """Makes two shards of a piece, one for each split."""
 
     kept: Kept

@@ -7,7 +7,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from ordinate.core.parameters import Param
-from ordinate.core.precision import wide
+from ordinate.core.precision import upcast
 
 Base = Annotated[float, Param("longest wavelength over 2 pi", low=1.0)]
 Layout = Annotated[
@@ -24,7 +24,7 @@ def sinusoid(
     """sin(p base^(-2k/width)) and its cosine, in float32 at least; an odd width drops the last cosine."""
     k = torch.arange((width + 1) // 2, dtype=torch.float32, device=coordinate.device)
     power = 2 * k / width if exponent == "paper" else k / max(width / 2 - 1, 1)
-    angle = wide(coordinate) * base**-power
+    angle = upcast(coordinate) * base**-power
     sin, cos = angle.sin(), angle.cos()
     both = torch.stack((sin, cos), dim=-1).flatten(-2) if layout == "interleaved" else torch.cat((sin, cos), dim=-1)
     return both[..., :width]

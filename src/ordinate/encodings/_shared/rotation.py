@@ -7,7 +7,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from ordinate.core.errors import InputError
-from ordinate.core.precision import wide
+from ordinate.core.precision import upcast
 
 Convention = Literal["halves", "interleaved"]
 Angles = tuple[Float[Tensor, "#b #h n w"], Float[Tensor, "#b #h n w"]]
@@ -31,7 +31,7 @@ def frequencies(width: int, base: float | Tensor, device: torch.device | None = 
 
 def angles(theta: Float[Tensor, "*b pairs"], positions: Num[Tensor, "rows n"]) -> Float[Tensor, "rows n pairs"]:
     """Angle of every pair at every position."""
-    return wide(positions.unsqueeze(-1)) * theta
+    return upcast(positions.unsqueeze(-1)) * theta
 
 
 def spread(angle: Float[Tensor, "... n pairs"], convention: Convention, scale: float | Tensor = 1.0) -> Angles:

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from ordinate.core.errors import InputError
 from ordinate.core.memory import require
-from ordinate.core.place import Pair
+from ordinate.core.positions import AttentionContext
 from ordinate.model import ModelConfig, Transformer
-from ordinate.model.edge import arrive, check_relation
+from ordinate.model.inputs import check_inputs, check_relation
 
 VOCABULARY = 64
 
@@ -62,12 +62,12 @@ class Inputs:
                 found[name] = row[start:stop] if name == "positions" else row[:, start:stop]
         return found
 
-    def pair(self, model: Transformer) -> Pair:
+    def context(self, model: Transformer) -> AttentionContext:
         """The whole batch against itself, as the model's layers see it."""
         related = self.told.get("relation")
         positions, segments = self.told.get("positions"), self.told.get("segments")
-        place = arrive(model.config, model.parts, self.tokens, positions, segments)
-        return model.pair(place, relation=check_relation(model.parts, related, self.tokens, 0))
+        token_positions = check_inputs(model.config, model.parts, self.tokens, positions, segments)
+        return model.context(token_positions, relation=check_relation(model.parts, related, self.tokens, 0))
 
 
 def grid(length: int, axes: int) -> Int[Tensor, "n axes"]:

@@ -4,31 +4,31 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Okabe and Ito's palette without yellow and black, which vanish on white and on dark ground, and two colours that stay
-# apart from the six for people with any of the three kinds of colour blindness.
+# Okabe and Ito's palette without yellow and black, which vanish on white and on dark ground, and two colors that stay
+# apart from the six for people with any of the three kinds of color blindness.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#963C5A", "#A05AFF")
 DASHES = ("solid", "dash", "dot", "dashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
-GREY = "#808080"
+GRAY = "#808080"
 COLD, NEUTRAL, WARM = "#2166AC", "#F7F7F7", "#B2182B"  # below zero, zero, above
 
-# Chosen so that the encodings which are compared by default, and two more, get eight different colours.
+# Chosen so that the encodings which are compared by default, and two more, get eight different colors.
 _SALT = 29070
 
 
 @dataclass(frozen=True)
 class Style:
-    """Colour, and what tells series apart without it."""
+    """Color, and what tells series apart without it."""
 
-    colour: str
+    color: str
     dash: str = "solid"
     marker: str = "circle"
 
 
 def styles(names: Iterable[str]) -> dict[str, Style]:
-    """A style for each name. A name gets its own colour unless one before it in the alphabet has the same.
+    """A style for each name. A name gets its own color unless one before it in the alphabet has the same.
 
-    Those that find theirs taken get the next free one; when all are taken, colours come again with another dash.
+    Those that find theirs taken get the next free one; when all are taken, colors come again with another dash.
     """
     waiting, given = sorted(set(names)), dict[str, Style]()
     turn = 0
