@@ -93,7 +93,8 @@ def test_the_hooks_are_drawn_from_the_protocol() -> None:
     drawn = list(picture.hooks())
     assert set(picture.MODEL) <= set(drawn)
     assert drawn == [
-        "relabel", "embed", "prepare", "features", "rotate", "relative_bias", "bias", "match", "score", "mix"
+        "relabel", "embed", "prepare", "features", "rotate", "relative_bias", "bias", "qk_scores", "score_mod",
+        "weighted_values",
     ]  # fmt: skip
     text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", picture.draw(), flags=re.DOTALL)
     for name, (arguments, words) in picture.hooks().items():
@@ -124,7 +125,7 @@ import torch
 from torch import nn
 
 from ordinate import Encoding, Shape
-from ordinate.core.precision import wide
+from ordinate.core.precision import upcast
 
 
 class Places(Encoding):
@@ -140,17 +141,17 @@ class Places(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.table, generator=generator)
 
-    def embed(self, x, place):
-        digit = place.tokens < 10
-        if place.keep is not None:
-            digit = digit & place.keep
+    def embed(self, x, positions):
+        digit = positions.tokens < 10
+        if positions.padding_mask is not None:
+            digit = digit & positions.padding_mask
         count, own = digit.long(), digit
         for back in range(1, 8):  # how many digits there are before each, without a gap
-            before = nn.functional.pad(digit, (back, 0))[:, : place.length]
-            follows = place.follows(back)
+            before = nn.functional.pad(digit, (back, 0))[:, : positions.length]
+            follows = positions.follows(back)
             own = own & before if follows is None else own & before & follows
             count = count + own.long()
-        return (wide(x) + wide(self.table)[count]).to(x.dtype)
+        return (upcast(x) + upcast(self.table)[count]).to(x.dtype)
 '''
 
 
