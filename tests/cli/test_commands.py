@@ -14,14 +14,37 @@ def ordinate(*arguments: str, check: bool = True) -> subprocess.CompletedProcess
     return subprocess.run(command, capture_output=True, text=True, check=check)
 
 
-def test_help_answers_without_torch() -> None:
-    code = (
-        "import sys\nsys.argv = ['ordinate', '--help']\nfrom ordinate.cli import main\n"
-        "try:\n    main()\nfinally:\n    print('torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "positional encoding" in done.stdout
-    assert done.stdout.strip().endswith("False")
+HELP = """
+import sys
+import typer
+from typer.testing import CliRunner
+from ordinate.cli import app
+
+def walk(command, words):
+    yield words
+    for name, child in getattr(command, "commands", {}).items():
+        yield from walk(child, [*words, name])
+
+for words in walk(typer.main.get_command(app), []):
+    shown = CliRunner().invoke(app, [*words, "--help"])
+    loaded = sorted({module.partition(".")[0] for module in sys.modules})
+    print(" ".join(words) or "ordinate", shown.exit_code, "Usage" in shown.output, *loaded, sep="\\t")
+"""
+HEAVY = {
+    "jaxtyping", "jinja2", "matplotlib", "numpy", "orjson", "pandas", "plotly", "rich", "safetensors", "streamlit",
+    "tokenizers", "torch",
+}  # fmt: skip
+
+
+def test_help_imports_nothing_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
+    commands = [line.split("\t") for line in done.stdout.splitlines()]
+    names = [name for name, *_ in commands]
+    assert names[0] == "ordinate" and {"compare", "status", "lm train", "store check"} <= set(names)
+    for name, code, usage, *loaded in commands:
+        assert (code, usage) == ("0", "True"), name
+        assert not HEAVY & set(loaded), name
+    assert "positional encoding" in ordinate("--help").stdout
 
 
 def test_list_is_a_table_or_json() -> None:

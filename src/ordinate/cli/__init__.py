@@ -1,9 +1,10 @@
-"""The program `ordinate`: one file per command. Nothing here loads torch before a command needs it."""
+"""The program `ordinate`: one file per command. No command imports numpy or torch before it runs."""
 
 import errno
 import os
 import re
 import sys
+from io import TextIOWrapper
 from typing import NoReturn
 
 import typer
@@ -19,12 +20,13 @@ from ordinate.cli import show as show_command
 from ordinate.cli import status as status_command
 from ordinate.cli import store as store_commands
 from ordinate.cli import train as train_command
-from ordinate.cli.streams import prepare
 from ordinate.core.errors import InputError, brief
 
-# A path that no file can have is a user's mistake; everything else that a system refuses may be well another time.
-_PATHS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
-LONGEST = 3000  # letters of one argument; more of them belong into a file
+# A path that no file can have is a user's mistake; other errors of the system may be temporary.
+_BAD_PATHS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
+MOST_CHARACTERS = 3000  # of one argument; longer input belongs in a file
+# Some terminals and schedulers set COLUMNS=0, which rich would obey.
+_COLUMNS = re.compile("[1-9][0-9]{0,4}")
 
 app = typer.Typer(
     name="ordinate",
@@ -58,37 +60,52 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 
 
 def main() -> None:
-    """Run a command. A user's mistake is one sentence on stderr and exit code 2, a full disk one and exit code 1."""
-    prepare()
+    """Run a command. A user's mistake is one sentence on stderr and exit code 2; a full disk, exit code 1."""
+    _prepare_streams()
     try:
         _run()
     except InputError as error:
         _end(str(error), 2)
     except RecursionError:
         _end("something that was given is nested too deeply to be read", 2)
-    except (MemoryError, RuntimeError) as error:  # torch has no class of its own for it on a CPU
+    except (MemoryError, RuntimeError) as error:  # torch raises RuntimeError on a CPU
         if isinstance(error, RuntimeError) and not re.search("(allocate|out of) memory", str(error)):
             raise
         _end("there is too little memory for this: ask for less at once", 1)
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(1)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        if error.errno in _PATHS:
+        if error.errno in _BAD_PATHS:
             _end(f"{error.strerror}{where}: choose another name", 2)
         again = "when it is allowed" if isinstance(error, PermissionError) else "to go on"
         _end(f"{error.strerror or error}{where}; what is done is kept, start again {again}", 1)
 
 
+def _prepare_streams() -> None:
+    """Open closed streams, escape characters that the terminal cannot print, and drop an unusable width."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:  # closed by the caller: no other file may get these numbers
+        os.set_inheritable(number, True)
+    os.close(number)
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - to the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # characters outside the terminal's encoding
+            stream.reconfigure(errors="backslashreplace")
+    if not _COLUMNS.fullmatch(os.environ.get("COLUMNS", "80")):
+        del os.environ["COLUMNS"]
+
+
 def _run() -> None:
     for word in sys.argv[1:]:
-        if len(word) > LONGEST:
-            raise InputError(f"{word} has {len(word):,} letters, and an argument has at most {LONGEST:,}")
+        if len(word) > MOST_CHARACTERS:
+            raise InputError(f"{word} has {len(word):,} letters, and an argument has at most {MOST_CHARACTERS:,}")
     try:
         app()
     finally:
-        sys.stdout.flush()  # here, where it may fail
+        sys.stdout.flush()  # here, where a failure is reported
 
 
 def _end(sentence: str, code: int) -> NoReturn:

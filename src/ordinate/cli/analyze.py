@@ -7,6 +7,8 @@ from pathlib import Path
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 
 def run(
     results: Path = typer.Argument(
@@ -14,7 +16,7 @@ def run(
     ),
     output: Path | None = typer.Option(None, "--output", "-o", help="Write a report to this file; - for stdout."),
     form: str | None = typer.Option(None, "--format", help="Of the report: html, md, csv, tex or json."),
-    as_json: bool = typer.Option(False, "--json", help="All of it as one JSON document on stdout."),
+    as_json: AsJson = False,
 ) -> None:
     """Words, intervals, tested pairs, reach, ranks and alarms for results that were made elsewhere.
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import typer
 
+from ordinate.cli.options import RUNS, StoreFolder
+
 HOST = "127.0.0.1"
 # No look at the files of torch, which trips over them; nothing is sent anywhere; a results file may have 200 MB.
 OPTIONS = {
@@ -24,7 +26,7 @@ OPTIONS = {
 
 
 def run(
-    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
+    store: StoreFolder = RUNS,
     port: int = typer.Option(8501, "--port", help="Where the page is served; if it is taken, the next free one."),
     browser: bool = typer.Option(True, "--browser/--no-browser", help="Open the page."),
 ) -> None:

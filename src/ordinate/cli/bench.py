@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ordinate.cli.settings import read_settings
+from ordinate.cli.options import AsJson, Encodings, read_settings
 
 if TYPE_CHECKING:
     from ordinate.training.overhead import Overhead, Sizes
@@ -17,12 +17,10 @@ def run(
     settings: list[str] = typer.Argument(
         None, metavar="[KEY=VALUE ...]", help="Sizes: dim, heads, layers, batch, length, rounds, threads."
     ),
-    encodings: str | None = typer.Option(
-        None, "--encodings", "-e", help="Encodings, as in rope,alibi,'learned(rows=64)'; all if left out."
-    ),
+    encodings: Encodings = None,
     memory_length: int | None = typer.Option(None, "--memory-length", help="Tokens of the memory measurement (8192)."),
     quick: bool = typer.Option(False, "--quick", help="Few repetitions, no memory: a first look."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    as_json: AsJson = False,
     as_markdown: bool = typer.Option(False, "--markdown", help="The table as Markdown on stdout."),
 ) -> None:
     """Measure what encodings cost beside none: parameters, training step, memory, decoding step, attention path."""

@@ -1,12 +1,11 @@
 """`ordinate compare`: the main job."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from ordinate.cli.settings import read_settings
+from ordinate.cli.options import RUNS, AsJson, Encodings, SettingsFile, StoreFolder, Workers, read_settings
 
 if TYPE_CHECKING:
     from ordinate.studies.compare import Job
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
 def run(
     tasks: str = typer.Argument(help="Tasks, as in k_back or k_back,first_last or 'k_back(k=5)'."),
     settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in steps=300 layers=4."),
-    encodings: str | None = typer.Option(
-        None, "--encodings", "-e", help="Encodings, as in rope,alibi,'learned(rows=64)'."
-    ),
+    encodings: Encodings = None,
     seeds: str | None = typer.Option(
         None, "--seeds", help="How many paired seeds (6, more for many pairs), or auto: until it is settled."
     ),
@@ -28,10 +25,10 @@ def run(
         None, "--within", help="A time, as in 10m: gives up width, then budget, then seeds, to take no longer."
     ),
     rates: str | None = typer.Option(None, "--rates", help="Learning rates to start with (0.001,0.003,0.01)."),
-    workers: int | None = typer.Option(None, "--workers", help="Processes (one per core); 0: in this one."),
-    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
-    file: Path | None = typer.Option(None, "--file", "-f", help="A TOML file of settings; KEY=VALUE goes on top."),
-    as_json: bool = typer.Option(False, "--json", help="The comparison as one JSON document on stdout."),
+    workers: Workers = None,
+    store: StoreFolder = RUNS,
+    file: SettingsFile = None,
+    as_json: AsJson = False,
     dry_run: bool = typer.Option(
         False, "--dry-run", help="Tell the runs, how many are done, time and disk; then stop."
     ),
@@ -50,11 +47,11 @@ def run(
     each = announce(job)
     if dry_run:
         return
-    from ordinate.cli.live import Display
+    from ordinate.cli.progress import ComparisonDisplay
 
     try:
-        with Display(job.store, job.executor, each) as display:
-            comparison = job.carry_out(display.tell, display.begin)
+        with ComparisonDisplay(job.store, job.executor, each) as display:
+            comparison = job.carry_out(display.update, display.begin)
     except (Stopped, KeyboardInterrupt):
         print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -20,7 +22,7 @@ class Kind(StrEnum):
 
 def run(
     kind: Kind = typer.Argument(help="What to list."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    as_json: AsJson = False,
 ) -> None:
     """List the encodings or the tasks there are."""
     from ordinate import encodings, tasks

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import typer
 
+from ordinate.cli.options import RUNS, StoreFolder
+
 
 def run(
     study: str = typer.Argument("", help="The first digits of a study's id; without it, the one asked for last."),
     output: Path | None = typer.Option(None, "--output", "-o", help="File to write; - for stdout."),
     form: str = typer.Option("html", "--format", help="html, md, csv, tex or json."),
     figures: bool = typer.Option(False, "--figures", help="Also write every figure as PDF and PNG."),
-    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
+    store: StoreFolder = RUNS,
 ) -> None:
     """Write the report of a comparison from its stored results; nothing is run."""
     from ordinate import report

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -19,7 +21,7 @@ def run(
     what: str = typer.Argument(
         metavar="NAME", help="An encoding or a task; an encoding may have parameters: 'kerple(kind=power)'."
     ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    as_json: AsJson = False,
 ) -> None:
     """Explain an encoding or a task: plain words, formula or example, parameters, paper, a small plot."""
     from rich.console import Console

@@ -2,25 +2,25 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import typer
 
+from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.rules import RULES
-from ordinate.store.overview import REPORTED, ROWS, overview
 
-# What is told of a run, to people and as JSON; `error` stands there for runs that are not done.
-TOLD = ("run", "task", "encoding", "seed", "rules", "state", "steps", "inside", "outside", "step", "error")
+# The parts of a run that are listed, as text and as JSON; `error` only for runs that are not done.
+LISTED = ("run", "task", "encoding", "seed", "rules", "state", "steps", "inside", "outside", "step", "error")
 
 
 def run(
-    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    store: StoreFolder = RUNS,
+    as_json: AsJson = False,
 ) -> None:
-    """List the runs of a store: what they are, how far, and what came out."""
+    """List the runs of a store: their settings, state and scores."""
     from ordinate.core.errors import InputError
     from ordinate.store import open_store
+    from ordinate.store.overview import ROWS, overview
     from ordinate.store.table import RowCache
 
     if store.exists() and not store.is_dir():
@@ -29,13 +29,13 @@ def run(
     table = RowCache(runs, ROWS)
     rows, damaged = overview(runs, table)
     table.keep()
-    found = [{key: row[key] for key in TOLD if key in row} for row in rows]
+    runs_listed = [{key: row[key] for key in LISTED if key in row} for row in rows]
     for problem in damaged.values():
         print(f"ordinate: {problem}", file=sys.stderr)
     if as_json:
-        print(json.dumps(found, indent=1))
-    elif found:
-        _print(found)
+        print(json.dumps(runs_listed, indent=1))
+    elif runs_listed:
+        _print(runs_listed)
     elif not damaged:
         print(
             f"No runs in {store} yet: start one with  ordinate train k_back --encoding rope{runs.option}",
@@ -45,10 +45,10 @@ def run(
         raise typer.Exit(1)
 
 
-def _print(found: list[dict[str, Any]]) -> None:
-    """Columns by hand: a table of ten thousand rows must not take longer to draw than to read."""
+def _print(runs_listed: list[dict[str, Any]]) -> None:
+    """Columns by hand: rich takes seconds for ten thousand rows."""
     rows = [["run", "task", "encoding", "seed", "state", "step", "in dist.", "out of distribution"]]
-    for item in found:
+    for item in runs_listed:
         outside = "  ".join(_outside(o) for o in item["outside"])
         step = f"{item['step']}/{item['steps']}"
         old = f" (rules {item['rules']})" if item.get("rules", RULES) != RULES else ""
@@ -60,7 +60,9 @@ def _print(found: list[dict[str, Any]]) -> None:
 
 
 def _outside(row: dict[str, Any]) -> str:
-    """A score out of distribution, with its word; only a run that fitted has one to report."""
+    """A score out of distribution, with its verdict; only a run that learned the task has a score to report."""
+    from ordinate.store.overview import REPORTED
+
     name = f"{row['length']}" if row["split"] == "ood" else f"{row['length']} shifted"
     shown = f" {_score(row['score'])}" if row["verdict"] in REPORTED else ""
     return f"{name}:{shown} {row['verdict']}".rstrip()

@@ -2,21 +2,17 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ordinate.cli.bar import Bar
-from ordinate.cli.settings import read_settings
-from ordinate.statistics.alarms import oversized
-from ordinate.statistics.reach import reach
-from ordinate.statistics.verdict import Word, words_of
+from ordinate.cli.options import RUNS, AsJson, SettingsFile, StoreFolder, read_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ordinate.cli.progress import Bar
     from ordinate.training import Progress, RunConfig
 
 
@@ -24,12 +20,13 @@ def run(
     task: str = typer.Argument(help="A task: k_back, or with parameters k_back(k=5,mode=match)."),
     settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.003 layers=4."),
     encoding: str = typer.Option(..., "--encoding", "-e", help="An encoding: rope, rope(base=500000), segment+t5."),
-    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
-    file: Path | None = typer.Option(None, "--file", "-f", help="A TOML file of settings; KEY=VALUE goes on top."),
-    as_json: bool = typer.Option(False, "--json", help="The result as one JSON document on stdout."),
+    store: StoreFolder = RUNS,
+    file: SettingsFile = None,
+    as_json: AsJson = False,
     dry_run: bool = typer.Option(False, "--dry-run", help="Show the resolved configuration and stop."),
 ) -> None:
     """Train one model on one task, score it on frozen sets in and out of distribution, and keep all of it."""
+    from ordinate.cli.progress import Bar
     from ordinate.core.config import to_dict
     from ordinate.store import open_store
     from ordinate.training import resolve, train
@@ -60,7 +57,7 @@ def run(
         show_result(before.result, config)
 
 
-def _tell(bar: Bar, config: "RunConfig", now: "Progress") -> None:
+def _tell(bar: "Bar", config: "RunConfig", now: "Progress") -> None:
     """A line for each point of the learning curve where there is no terminal."""
     named, share = f"{config.task} with {config.model.encoding}", now.step / now.steps
     if now.evaluating:
@@ -92,6 +89,7 @@ def _table(result: dict[str, Any]) -> "Table":
     from rich.table import Table
 
     from ordinate.statistics.observation import SPLIT_NAMES
+    from ordinate.statistics.verdict import Word, words_of
 
     scored, rows = result["bar"] is not None, result["evaluation"]
     words = words_of(rows, result["bar"], result["status"] == "diverged")
@@ -117,6 +115,8 @@ def _table(result: dict[str, Any]) -> "Table":
 
 def _remarks(result: dict[str, Any], config: "RunConfig") -> list[str]:
     """What the table cannot say."""
+    from ordinate.statistics.alarms import oversized
+
     scored, lines = result["bar"] is not None, []
     inside = [row for row in result["evaluation"] if row["split"] == "id"][-1]
     if not scored:
@@ -138,6 +138,8 @@ def _remarks(result: dict[str, Any], config: "RunConfig") -> list[str]:
 
 def _learned(result: dict[str, Any], config: "RunConfig") -> str:
     """When the task was learned, and how far it carries."""
+    from ordinate.statistics.reach import reach
+
     at, steps, bar, trained = result["learned_at"], result["steps"], result["bar"], max(config.test_lengths)
     scores = [(row["length"], row["score"]) for row in result["evaluation"] if row["split"] in ("id", "ood")]
     if (far := reach(scores, bar, trained)) == 0:

@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ordinate.cli.lm.request import (
     CHECKPOINTS,
     Budget,
@@ -20,7 +18,7 @@ from ordinate.cli.lm.request import (
     Size,
     resolve_request,
 )  # fmt: skip
-from ordinate.cli.settings import read_settings
+from ordinate.cli.options import AsJson, read_settings
 
 SHARE = 0.5  # of the speed of a large product, which training reaches about half of
 
@@ -34,7 +32,7 @@ def run(
     root: Root = CHECKPOINTS,
     seed: Seed = 42,
     device: Device = "auto",
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    as_json: AsJson = False,
 ) -> None:
     """Show the trunk and the branches of some budgets, what of them is done, and what the rest costs."""
     request = resolve_request(size, encoding, budget, data, seed, device, read_settings(None, settings, ("encoding",)))

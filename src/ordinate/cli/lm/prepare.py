@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ordinate.cli.bar import Bar
+from ordinate.cli.options import AsJson, Workers
 from ordinate.core.amounts import counted, duration, storage
 
 if TYPE_CHECKING:
+    from ordinate.cli.progress import Bar
     from ordinate.text import Corpus
     from ordinate.text.manifest import Count
     from ordinate.text.outlook import Outlook
@@ -42,8 +43,8 @@ def run(
     max_shards: int | None = typer.Option(None, "--max-shards", help="Only so many shards, the first ones."),
     revision: str = typer.Option("", "--revision", help="Branch, tag or commit of fineweb-edu (main)."),
     seed: int = typer.Option(0, "--seed", help="Of the order of documents within a shard."),
-    workers: int | None = typer.Option(None, "--workers", help="Processes (one per core); 0: in this one."),
-    as_json: bool = typer.Option(False, "--json", help="The corpus as one JSON document on stdout."),
+    workers: Workers = None,
+    as_json: AsJson = False,
     dry_run: bool = typer.Option(False, "--dry-run", help="Tell files, shards, time and disk; then stop."),
 ) -> None:
     """Make a corpus: learn a tokenizer, turn text into shards of tokens, set documents for validation apart.
@@ -51,6 +52,7 @@ def run(
     Without arguments it takes the sources of Python's standard library, which are on every machine. Stopped, the same
     command goes on; what is done is not done again. The same text gives the same tokens with any number of workers.
     """
+    from ordinate.cli.progress import Bar
     from ordinate.core.errors import InputError
     from ordinate.text import prepare, request
     from ordinate.text.outlook import look_ahead
@@ -90,7 +92,7 @@ def _announced(asked: "Request", folder: Path, ahead: "Outlook", workers: int) -
 class _Display:
     """A line for each stage, and from time to time, where there is no terminal."""
 
-    def __init__(self, bar: Bar) -> None:
+    def __init__(self, bar: "Bar") -> None:
         self.bar, self.stage, self.said = bar, "", 0.0
 
     def show(self, now: "Progress") -> None:

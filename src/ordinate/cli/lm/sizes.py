@@ -6,10 +6,12 @@ from typing import Any
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 
 def run(
     encoding: str = typer.Option("none", "--encoding", "-e", help="The encoding whose own parameters are counted."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    as_json: AsJson = False,
 ) -> None:
     """List the sizes with their parameters, shapes and budgets."""
     from ordinate.lm.amount import write_tokens

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ordinate.cli.bar import Bar
 from ordinate.cli.lm.plan import describe, show
 from ordinate.cli.lm.request import (
     CHECKPOINTS,
@@ -21,11 +20,12 @@ from ordinate.cli.lm.request import (
     Size,
     resolve_request,
 )  # fmt: skip
-from ordinate.cli.settings import read_settings
+from ordinate.cli.options import AsJson, read_settings
 from ordinate.core.amounts import duration
 from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
+    from ordinate.cli.progress import Bar
     from ordinate.lm.trainer import Now
 
 
@@ -48,9 +48,10 @@ def run(
     valid_tokens: int = typer.Option(1_000_000, "--valid-tokens", help="Tokens of a validation, at most."),
     track: str = typer.Option("", "--track", help="wandb, tensorboard, or both: wandb,tensorboard."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show the plan and stop."),
-    as_json: bool = typer.Option(False, "--json", help="The results as one JSON document on stdout."),
+    as_json: AsJson = False,
 ) -> None:
     """Train a language model to one or more budgets; go on where it was stopped."""
+    from ordinate.cli.progress import Bar
     from ordinate.lm.course import Course
     from ordinate.lm.ranks import joined
     from ordinate.lm.result import result_of
@@ -122,7 +123,7 @@ def _tell(results: list[dict[str, Any]], as_json: bool) -> None:
     Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200).print(table)
 
 
-def _show(bar: Bar, now: "Now") -> None:
+def _show(bar: "Bar", now: "Now") -> None:
     """A line for each hundred steps and each validation where there is no terminal."""
     numbers = now.numbers
     parts = [f"{now.step:,}/{now.end:,}"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.amounts import counted
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ def run(
     repair: bool = typer.Option(
         False, "--repair", help="Move what is damaged to STORE/damaged, and remove what processes left that died."
     ),
-    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    store: StoreFolder = RUNS,
+    as_json: AsJson = False,
 ) -> None:
     """Read every file of every run and study. Exits with 1 if something is damaged."""
     from ordinate.core.errors import InputError

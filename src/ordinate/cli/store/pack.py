@@ -8,11 +8,13 @@ from tempfile import TemporaryDirectory
 
 import typer
 
+from ordinate.cli.options import RUNS, StoreFolder
+
 
 def run(
     file: Path = typer.Argument(help="The zip file to write; - for stdout."),
     studies: list[str] = typer.Argument(None, metavar="[STUDY ...]", help="First digits of studies' ids; none: all."),
-    store: Path = typer.Option(Path("runs"), "--store", help="Folder of the runs."),
+    store: StoreFolder = RUNS,
 ) -> None:
     """Write a store, or some of its studies with their runs, as one file that `ordinate store unpack` reads."""
     from ordinate.core.errors import InputError, brief

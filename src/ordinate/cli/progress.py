@@ -1,4 +1,4 @@
-"""How a comparison goes, while it goes: a live table on a terminal, a line for each event elsewhere; all on stderr."""
+"""Progress on stderr: a bar or a live table on a terminal, lines elsewhere."""
 
 import sys
 import time
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
@@ -24,8 +26,36 @@ if TYPE_CHECKING:
 _MARKS = {"done": ("●", "green"), "running": ("◐", "yellow"), "failed": ("✗", "red"), "waiting": ("·", "dim")}
 
 
-class Display:
-    """Told of stages and events; draws them."""
+class Bar:
+    """One progress bar, removed when it ends."""
+
+    def __init__(self, *, shown: bool = True) -> None:
+        console = Console(stderr=True)
+        self.lines = shown and not console.is_terminal
+        name, now = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[now]"))
+        off = not (shown and console.is_terminal)
+        self.progress = RichProgress(name, BarColumn(), now, console=console, transient=True, disable=off)
+        self.task = self.progress.add_task("", total=1.0, now="")
+
+    def __enter__(self) -> "Bar":
+        self.progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.progress.stop()
+
+    def draw(self, name: str, share: float, now: str) -> None:
+        """Update the name, the share that is done, and the latest numbers."""
+        self.progress.update(self.task, description=name, completed=share, now=now)
+
+    def say(self, line: str) -> None:
+        """Print a line where there is no terminal; the caller chooses how often."""
+        if self.lines:
+            print(line, file=sys.stderr, flush=True)
+
+
+class ComparisonDisplay:
+    """Draws the stages and events of a comparison."""
 
     def __init__(self, store: "Store", executor: "Executor", seconds: float) -> None:
         self.store, self.executor, self.guess = store, executor, seconds  # for one run, until some are done
@@ -37,7 +67,7 @@ class Display:
         self.took: list[float] = []
         self.live = Live(console=self.console, refresh_per_second=4, transient=True, get_renderable=self._draw)
 
-    def __enter__(self) -> "Display":
+    def __enter__(self) -> "ComparisonDisplay":
         if self.console.is_terminal:
             self.live.start()
         return self
@@ -47,7 +77,7 @@ class Display:
             self.live.stop()
 
     def begin(self, state: "State", stage: "Stage") -> None:
-        """A stage is about to start."""
+        """Start showing a stage."""
         missing = {config.id for config in stage.missing}
         self.states |= {c.id: "done" for c in stage.runs if c.id not in missing and c.id not in state.failed}
         self.states |= dict.fromkeys(missing, "waiting")
@@ -55,8 +85,8 @@ class Display:
         if not self.console.is_terminal:
             self._say(f"{stage.name}: {len(stage.missing)} runs to do, {self._left()}")
 
-    def tell(self, event: "Event") -> None:
-        """Something happened to a run."""
+    def update(self, event: "Event") -> None:
+        """Show an event of a run."""
         config = event.config
         if event.kind == "started":
             self.states[config.id], self.began[config.id] = "running", time.monotonic()
@@ -85,7 +115,7 @@ class Display:
         return sum(found == state for found in self.states.values())
 
     def _left(self) -> str:
-        """From the runs that were done so far; the ones under way count as far as they are not done."""
+        """Time left, from the runs that are done; a running one counts by the share that is left."""
         each = sum(self.took) / len(self.took) if self.took else self.guess
         under_way = sum(1 - now.step / now.steps for now in self.now.values())
         waiting = self._count("waiting") + self._count("running") - len(self.now) + under_way

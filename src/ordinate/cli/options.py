@@ -1,16 +1,31 @@
-"""Settings as commands take them: a TOML file, and KEY=VALUE on top."""
+"""The options that several commands share, and settings: a TOML file, then KEY=VALUE on top."""
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from ordinate.core.errors import InputError
 
-LONGEST = 1_000_000  # bytes of a file of settings
+MOST_BYTES = 1_000_000  # of a settings file
+RUNS = Path("runs")
+
+StoreFolder = Annotated[Path, typer.Option("--store", help="Folder of the runs.")]
+SettingsFile = Annotated[
+    Path | None, typer.Option("--file", "-f", help="A TOML file of settings; KEY=VALUE overrides it.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout.")]
+Encodings = Annotated[
+    str | None, typer.Option("--encodings", "-e", help="Encodings, as in rope,alibi,'learned(rows=64)'.")
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", help="Processes (default: one per core); 0: run in this process.")
+]
 
 
 def read_settings(file: Path | None, pairs: list[str] | None, taken: tuple[str, ...]) -> dict[str, Any]:
-    """All settings in one layer; those in `taken` have another place on the command line."""
+    """All settings as one flat dictionary; those in `taken` are arguments or options of the command."""
     from ordinate.core.config import parse_pairs
 
     given = _flat(_read(file)) | _flat(parse_pairs(pairs or []))
@@ -21,7 +36,7 @@ def read_settings(file: Path | None, pairs: list[str] | None, taken: tuple[str, 
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    """`model.dim` as `dim`, so that one layer of settings can go on top of another."""
+    """`model.dim` as `dim`, so that one set of settings can override another."""
     model = settings.pop("model", {})
     if not isinstance(model, dict):
         raise InputError(f"model must be a table of keys and values, got {model!r}")
@@ -36,13 +51,13 @@ def _read(file: Path | None) -> dict[str, Any]:
         return {}
     try:
         size = file.stat().st_size
-        if not file.is_file() or size > LONGEST:
+        if not file.is_file() or size > MOST_BYTES:
             what = "is no file" if not file.is_file() else f"has {size:,} bytes"
-            raise InputError(f"{file} {what}: settings are read from a file of at most {LONGEST:,} bytes")
+            raise InputError(f"{file} {what}: settings are read from a file of at most {MOST_BYTES:,} bytes")
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # a number of more digits than Python reads has a class of its own
+    except (ValueError, RecursionError) as error:  # ValueError: also an integer with too many digits
         if isinstance(error, InputError):
             raise
         why = "nested too deeply" if isinstance(error, RecursionError) else error
