@@ -65,7 +65,7 @@ def test_every_state_has_its_row(own: Store) -> None:
     assert {row["run"]: row["state"] for row in table(page)} == {run_id: state for state, run_id in ids.items()}
     done = next(row for row in table(page) if row["state"] == "done")
     assert (done["pilot"], done["learned at"], done["in distribution"]) == ("yes", 10, 1.0)
-    assert (done["tested at"], done["score there"], done["verdict"]) == ("longer 16", 0.5, "partial")
+    assert (done["tested at"], done["score there"], done["verdict"]) == ("OOD length 16", 0.5, "partial")
     assert "is damaged (not JSON)" in page.dataframe[1].value["what is wrong"][0]
 
 

@@ -118,7 +118,7 @@ def test_optional_columns_are_used(tmp_path: Path) -> None:
 def test_a_loss_is_better_when_lower(tmp_path: Path) -> None:
     lines = [f"{row},lower" for row in rows(better=2.5)]
     out = CliRunner().invoke(app, ["analyze", str(put(tmp_path, lines, f"{HEADER},direction"))]).stdout
-    assert "Use table: better than every other encoding at longer 16 (2x), with a mean of 0.300." in out
+    assert "Use table: better than every other encoding at OOD length 16 (2x), with a mean of 0.300." in out
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert (
         len(
             re.findall(
-                r"^\[\d/6\] binary_majority  (?:rope|none)  seed [123]  lr 0.01  learned at step \d+, longer 7: ",
+                r"^\[\d/6\] binary_majority  (?:rope|none)  seed [123]  lr 0.01  learned at step \d+, OOD length 7: ",
                 done.err,
                 re.M,
             )
@@ -51,11 +51,11 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert "binary_majority, 3 seeds  preliminary" in done.out
     assert "Preliminary: one learning rate (0.01) for all encodings, not tuned." in done.out
     assert "Preliminary: 3 seeds where 6 are the rule." in done.out
-    assert "Not enough seeds for a claim at longer 7 (1.4x): " in done.out
+    assert "Not enough seeds for a claim at OOD length 7 (1.4x): " in done.out
     assert re.search(r"^A claim about .* takes 4 seeds; there are 3\.$", done.out, re.M)
     header = next(line for line in done.out.splitlines() if line.startswith("encoding"))
     assert re.split(r"  +", header.strip()) == [
-        "encoding", "learned", "steps to learn", "in distribution", "longer 7 (1.4x)", "reach", "there"
+        "encoding", "learned", "steps to learn", "in distribution", "OOD length 7 (1.4x)", "reach", "there"
     ]  # fmt: skip
     page = Path(re.findall(r"Report: (.*)", done.err)[0])
     assert page.name == "report.html" and page.stat().st_size > 1e6

@@ -28,10 +28,10 @@ def test_a_run_from_its_start_to_its_table(ordinate: Program, store: str) -> Non
     assert first.code == 0
     assert first.err.count("validation") == 2 and "s left" in first.err
     assert len(open_store(store).runs()) == 1
-    for words in ("accuracy", "floor", "verdict", "in distribution", "longer"):
+    for words in ("accuracy", "floor", "verdict", "ID", "OOD"):
         assert words in first.out
     lines = {line.split("  ")[0]: line for line in first.out.splitlines()}
-    assert lines["longer"].split()[1] == "7" and lines["longer"].split()[-1] == "solves"
+    assert lines["OOD"].split()[1] == "7" and lines["OOD"].split()[-1] == "solves"
     assert "One seed: preliminary" in first.out
     (learned,) = [line for line in first.out.splitlines() if line.startswith("Learned")]
     assert learned == "Learned (at least 95% in distribution) at step 32, 40 in all; holds to 1.4 times 5."

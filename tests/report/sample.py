@@ -111,11 +111,11 @@ def _sweep(task: str, name: str, source: np.random.Generator) -> Sweep:
     best = int(source.integers(1, 3))
     scores = [float(np.clip(0.97 - 0.2 * abs(i - best) + source.normal(0, 0.02), 0, 1)) for i in range(len(RATES))]
     points = [
-        RatePoint(rate, score, 1.1 - score, {"longer 64": score * 0.8})
+        RatePoint(rate, score, 1.1 - score, {"OOD length 64": score * 0.8})
         for rate, score in zip(RATES, scores, strict=True)
     ]
     if best == 1:
-        points[-1] = RatePoint(RATES[-1], None, None, {"longer 64": None})
+        points[-1] = RatePoint(RATES[-1], None, None, {"OOD length 64": None})
     return Sweep(task, name, tuple(points), (RATES[best], RATES[best - 1]), RATES[best], best == 2)
 
 

@@ -56,8 +56,8 @@ def test_the_headline_tells_the_whole_story() -> None:
         "did not learn it."
     )
     assert second == (
-        "The tests set rope above t5 and sinusoidal by score at longer 64 (2x), where its mean is 0.998, and above "
-        "alibi and no encoding by the number of seeds that learned the task; learned cannot go to longer 64 (2x)."
+        "The tests set rope above t5 and sinusoidal by score at OOD length 64 (2x), where its mean is 0.998, and above "
+        "alibi and no encoding by the number of seeds that learned the task; learned cannot go to OOD length 64 (2x)."
     )
     assert rest[-1] == "6 seeds that all agree leave a failure rate of up to 39 % unseen."
     assert rest[0].startswith(
@@ -82,14 +82,14 @@ def test_two_that_are_not_told_apart_are_both_to_be_used() -> None:
     assert lines[1] == "Of the others, c holds to 1x."
     farther = said(observed({"a": STORY["rope"], "b": (1, 1, 1, 0.999, 0.9, 0.8), "c": STORY["sinusoidal"]}))
     assert farther[0].endswith(" (best mean first): a holds to 4x, the longest tested; b to 2x.")
-    assert any(line.startswith("Not told apart at longer 64 (2x): ") for line in lines)
+    assert any(line.startswith("Not told apart at OOD length 64 (2x): ") for line in lines)
 
 
 def test_what_is_not_shown_is_said_to_be_open() -> None:
     lines = said(observed({"a": STORY["rope"], "b": STORY["rope"]}))
     assert lines[0] in ("a and b hold to 4x, the longest tested.", "b and a hold to 4x, the longest tested.")
     assert lines[1].startswith(
-        "Not one encoding is shown to be above all others at longer 64 (2x); the best mean there, 0.998, is that of "
+        "Not one encoding is shown to be above all others at OOD length 64 (2x); the best mean there, 0.998, is that of "
     )
     assert not any("Use" in line or "unseen" in line for line in lines)
     few = said(observed(dict.fromkeys("abcdef", STORY["rope"]), 4))
@@ -123,8 +123,8 @@ def test_nobody_learned_it() -> None:
 def test_losses_have_no_reach() -> None:
     items = [replace(o, bar=None, direction="lower") for o in observed({"a": (1.0, 1.0), "b": (2.0, 2.0)})]
     lines = said(items)
-    assert lines[0] == "Use a: better than every other encoding at longer 40 (1.25x), with a mean of 0.998."
-    assert "Lower loss at longer 40 (1.25x): a over b" in lines[1]
+    assert lines[0] == "Use a: better than every other encoding at OOD length 40 (1.25x), with a mean of 0.998."
+    assert "Lower loss at OOD length 40 (1.25x): a over b" in lines[1]
 
 
 def test_one_alone_is_no_comparison() -> None:
@@ -191,7 +191,7 @@ def test_a_recommendation_names_its_failures_or_is_not_made() -> None:
     once = changed(items, "x", 32, {1, 2}, 0.5)
     lines = said(once)
     assert lines[1] == (
-        "No recommendation: x shows higher scores at longer 64 (2x), but fails in more seeds (x in 2 of 8) than "
+        "No recommendation: x shows higher scores at OOD length 64 (2x), but fails in more seeds (x in 2 of 8) than "
         "y (0 of 8)."
     )
     assert lines[-1] == "Failed: x in 2 of 8 seeds, a rate of 25 % (95 % interval 3 to 65 %)."
@@ -205,14 +205,14 @@ def test_a_recommendation_names_its_failures_or_is_not_made() -> None:
 
 def test_to_go_where_others_cannot_is_a_fact_and_no_advice() -> None:
     lines = said(observed({"x": STORY["t5"], "learned": STORY["learned"]}))
-    assert lines[1] == "Only x can go to longer 64 (2x) (0.968); learned cannot, so nothing is tested there."
+    assert lines[1] == "Only x can go to OOD length 64 (2x) (0.968); learned cannot, so nothing is tested there."
     assert not any("Use" in line or "tell no pair" in line for line in lines)
 
 
 def test_reach_never_argues_against_the_recommendation() -> None:
     """x fails at 1.25x and is at the bar at 2x, where it is tested."""
     lines = said(observed({"x": (1, 0.9, 1, 1), "z": (1, 1, 1, 0.3)}))
-    assert lines[0] == "Use x: the tests set x above z by score at longer 64 (2x), where its mean is 0.998."
+    assert lines[0] == "Use x: the tests set x above z by score at OOD length 64 (2x), where its mean is 0.998."
     assert lines[1] == "A reach ends at the first tested length below the bar: z holds to 1.5x; x to 1x."
     alike = said(observed({"x": (1, 0.9, 0.9, 0.9), "z": (1, 0.9, 0.9, 0.3)}))
     assert alike[0].startswith("Use x: the tests set x above z") and "x and z hold to 1x" in alike[1]
@@ -225,7 +225,7 @@ def test_what_is_not_finished_is_said_so_far() -> None:
 
 def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
     second = said(observed({"a": (1, 0.06, 0.06, 0.06), "b": (0.5, 0.4, 0.3, 0.2)}))[1]
-    assert second.startswith("The tests set a above b by the number of seeds that learned the task; at longer 64 (2x)")
+    assert second.startswith("The tests set a above b by the number of seeds that learned the task; at OOD length 64 (2x)")
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
         (Alarm("sizes", {"encoding": "x", "times": 50.3}), "set size=1 to match"),
         (
             Alarm("floor", {"split": "id", "length": 8, "floor": 0.1}),
-            "in distribution 8: every encoding is at",
+            "ID length 8: every encoding is at",
         ),
         (Alarm("floor", {"split": "ood", "length": 8, "floor": 0.1}), "nothing can be compared there"),
         (Alarm("gate", {"learned": {"none": [0, 6]}}), "no encoding in 0 of 6"),
@@ -263,13 +263,13 @@ def test_the_table_of_a_terminal_has_a_row_per_encoding() -> None:
     steps = {"recall": {name: Steps((100, 200, None), 2000) for name in STORY}}
     text = printed(analyze(observed(STORY), steps=steps))
     head, *rows = text.strip().splitlines()[1:8]
-    assert "recall, 6 seeds  (trained to 32, floor 0.06 at longer 64 (2x))" in text
-    for name in ("learned", "steps to learn", "in distribution", "longer 64 (2x)", "reach", "there"):
+    assert "recall, 6 seeds  (trained to 32, floor 0.06 at OOD length 64 (2x))" in text
+    for name in ("learned", "steps to learn", "in distribution", "OOD length 64 (2x)", "reach", "there"):
         assert name in head
     assert [row.split()[0] for row in rows] == ["rope", "t5", "sinusoidal", "learned", "alibi", "none"]
     row = "rope 6/6 200 (100 to >2000) 0.998 0.998 [0.997, 0.999] 4x solves"
     assert " ".join(rows[0].split()) == row
-    assert all(len(line.rstrip()) <= 110 for line in text.splitlines()) and "longer 96" not in text
+    assert all(len(line.rstrip()) <= 110 for line in text.splitlines()) and "OOD length 96" not in text
 
 
 def test_all_verdicts_name_their_task() -> None:

@@ -182,7 +182,7 @@ def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
     task = comparison.analysis.tasks[0]
     assert len(pairs(comparison).rows) == sum(len(t.pairs) for t in comparison.analysis.tasks)
     assert {(row[4], row[1]) for row in pairs(comparison).rows} == {  # the headline range alone
-        ("scores", "longer 64"), ("learning", "in distribution 32"),
+        ("scores", "OOD length 64"), ("learning", "ID length 32"),
     }  # fmt: skip
     names = [column.name for column in pairs(comparison).columns]
     for values in (dict(zip(names, row, strict=True)) for row in pairs(comparison).rows):

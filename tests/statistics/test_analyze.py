@@ -19,7 +19,7 @@ Scores = dict[str, tuple[float, float | None]]
 
 
 def observed(scores: Scores, seeds: int = 6, noise: float = 0.003, task: str = "recall") -> list[Observation]:
-    """In distribution at 32 and longer at 64, with a little noise by seed."""
+    """In distribution at 32 and OOD at 64, with a little noise by seed."""
     source, found = random.Random(0), []
     for encoding, (inside, outside) in scores.items():
         for seed in range(1, seeds + 1):

@@ -85,14 +85,14 @@ def test_training_that_showed_the_evaluation(monkeypatch: pytest.MonkeyPatch) ->
     """One run is enough."""
     told = found(monkeypatch, lambda c: made.result(seen=0.2 if rope(c) and c.seed == 2 else 0.0))
     assert alarms(told, "overlap") == [
-        "training showed problems that scores are taken on: 20% of in distribution 8 and 20% of longer 12"
+        "training showed problems that scores are taken on: 20% of ID length 8 and 20% of OOD length 12"
     ]
     assert alarms(found(monkeypatch, lambda c: made.result(seen=0.0)), "overlap") == []
 
 
 def test_runs_scored_on_different_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     told = found(monkeypatch, lambda c: made.result(problems="others" if rope(c) else "these"))
-    assert alarms(told, "sets") == ["not all runs were scored on the same problems: in distribution 8 and longer 12"]
+    assert alarms(told, "sets") == ["not all runs were scored on the same problems: ID length 8 and OOD length 12"]
     assert alarms(found(monkeypatch, lambda c: made.result()), "sets") == []
 
 

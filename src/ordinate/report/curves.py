@@ -102,11 +102,11 @@ def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range], mos
 
 
 def _spans(ranges: list[Range]) -> str:
-    """`longer 40 to 128, shifted 32`."""
+    """`OOD length 40 to 128, shifted length 32`."""
     lengths: dict[str, list[int]] = {}
     for r in ranges:
         lengths.setdefault(SPLIT_NAMES[r.split], []).append(r.length)
-    return ", ".join(f"{name} {n[0]}" + (f" to {n[-1]}" if len(n) > 1 else "") for name, n in lengths.items())
+    return ", ".join(f"{name} length {n[0]}" + (f" to {n[-1]}" if len(n) > 1 else "") for name, n in lengths.items())
 
 
 def learning(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:

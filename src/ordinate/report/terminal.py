@@ -57,7 +57,7 @@ def show(analysis: Analysis, console: Console) -> None:
 
 
 def _facts(task: TaskAnalysis) -> str:
-    """What the numbers are to be seen against: `trained to 32, floor 0.06 at longer 64 (2x)`."""
+    """What the numbers are to be seen against: `trained to 32, floor 0.06 at OOD length 64 (2x)`."""
     floor = "floor" if task.bar is not None else "best baseline"
     trained = [f"trained to {task.trained}"] if task.trained else []
     return ", ".join([*trained, f"{floor} {task.shown.floor:.2f} {at_headline(task)}"])

@@ -90,15 +90,15 @@ def times(multiple: float) -> str:
 
 
 def range_words(task: TaskAnalysis) -> str:
-    """The headline range with its multiple of the trained length: `longer 64 (2x)`."""
+    """The headline range with its multiple of the trained length: `OOD length 64 (2x)`."""
     r = task.shown
     multiple = f" ({times(r.length / task.trained)})" if task.trained and r.split == "ood" else ""
     return r.name + multiple
 
 
 def at_headline(task: TaskAnalysis) -> str:
-    """`at longer 64 (2x)`, `in distribution 32`."""
-    return ("" if task.shown.split == "id" else "at ") + range_words(task)
+    """`at OOD length 64 (2x)`."""
+    return f"at {range_words(task)}"
 
 
 def reach_words(reach: Reach | None) -> str:

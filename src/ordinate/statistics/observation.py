@@ -11,14 +11,14 @@ Split = Literal["valid", "id", "ood", "shift"]
 Direction = Literal["higher", "lower"]
 RangeKey = tuple[Split, int]  # a split and a length: one range that scores are taken on
 
-SPLIT_NAMES: dict[str, str] = {"valid": "validation", "id": "in distribution", "ood": "longer", "shift": "shifted"}
+SPLIT_NAMES: dict[str, str] = {"valid": "validation", "id": "ID", "ood": "OOD", "shift": "shifted"}
 SPLITS: tuple[Split, ...] = ("valid", "id", "ood", "shift")  # validation chooses learning rates; it is no result
 UNKNOWN = -1  # in a column of counts
 
 
 def range_name(split: str, length: int) -> str:
-    """`longer 64`."""
-    return f"{SPLIT_NAMES[split]} {length}"
+    """`OOD length 64`."""
+    return f"{SPLIT_NAMES[split]} length {length}"
 
 
 @dataclass(frozen=True)
