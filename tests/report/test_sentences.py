@@ -225,7 +225,9 @@ def test_what_is_not_finished_is_said_so_far() -> None:
 
 def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
     second = said(observed({"a": (1, 0.06, 0.06, 0.06), "b": (0.5, 0.4, 0.3, 0.2)}))[1]
-    assert second.startswith("The tests set a above b by the number of seeds that learned the task; at OOD length 64 (2x)")
+    assert second.startswith(
+        "The tests set a above b by the number of seeds that learned the task; at OOD length 64 (2x)"
+    )
 
 
 @pytest.mark.parametrize(
