@@ -89,7 +89,8 @@ def test_what_is_not_shown_is_said_to_be_open() -> None:
     lines = said(observed({"a": STORY["rope"], "b": STORY["rope"]}))
     assert lines[0] in ("a and b hold to 4x, the longest tested.", "b and a hold to 4x, the longest tested.")
     assert lines[1].startswith(
-        "Not one encoding is shown to be above all others at OOD length 64 (2x); the best mean there, 0.998, is that "
+        "Not one encoding is shown to be above all others at OOD length 64 (2x); the best mean there, 0.998, "
+        "is that of "
     )
     assert not any("Use" in line or "unseen" in line for line in lines)
     few = said(observed(dict.fromkeys("abcdef", STORY["rope"]), 4))
