@@ -3,7 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: install demo test test-gpu fuzz app bench clean
+# Bytecode is kept inside .venv: without it every process that a test starts compiles torch again, three seconds each.
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
+
+.PHONY: install demo check test test-all test-gpu fuzz app bench clean
 
 install: $(READY)
 
@@ -16,19 +20,25 @@ $(READY): pyproject.toml constraints.txt requirements-oracles.txt
 demo: install
 	$(BIN)/ordinate compare k_back --encodings "rope,t5,sinusoidal,learned(rows=64),alibi" lr=0.003 steps=600 batch=32 evaluation_sequences=300
 
-# Workers with one torch thread each use two cores better than one with two; a third works while one waits.
-# Shapes are checked at every call where tensors are computed with; the other tests, and those of contracts, which are
-# the most and call what these call, run without: checking takes a third of their time.
-CHECKED := tests/core tests/interop tests/lm tests/model tests/oracle tests/statistics tests/tasks tests/training
-
-test: install
+check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Shapes are checked at every call where tensors are computed with. The other tests, and the contracts, which are the
+# most and call what these call, run without: the checks take a third of their time.
+CHECKED := tests/core tests/interop tests/lm tests/model tests/oracle tests/statistics tests/tasks tests/training
+# Workers with one torch thread each use two cores better than one with two; a third works while one waits.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 20
+SAMPLE := --sample
+
+# `test` runs every contract once and one in four of its further shapes, others at every commit; `test-all` runs all.
+test-all: SAMPLE :=
+test test-all: check
 	$(BIN)/python tests/browser/find_chromium.py
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile $(CHECKED)
-	OMP_NUM_THREADS=1 ORDINATE_UNCHECKED=1 $(BIN)/pytest -n 3 --dist loadfile $(addprefix --ignore=,$(CHECKED))
+	$(PYTEST) $(SAMPLE) $(CHECKED)
+	ORDINATE_UNCHECKED=1 $(PYTEST) $(SAMPLE) $(addprefix --ignore=,$(CHECKED))
 
 # The tests of language models where there is an accelerator.
 test-gpu: install

@@ -59,7 +59,7 @@ for line in sys.stdin:
 UNLIMITED = resource.RLIM_INFINITY
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server() -> Iterator["subprocess.Popen[str]"]:
     command = [sys.executable, "-c", SERVER]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -55,6 +56,12 @@ VARIANTS = (
 )
 REGISTERED = encodings.names()
 NAMES = [*REGISTERED, *VARIANTS]
+EVERY = [*REGISTERED, *(pytest.param(name, marks=pytest.mark.sampled) for name in VARIANTS)]
+
+
+def first_of(*values: Any) -> list[Any]:
+    """Values of a parameter, of which all but the first are sampled."""
+    return [values[0], *(pytest.param(value, marks=pytest.mark.sampled) for value in values[1:])]
 
 
 @dataclass

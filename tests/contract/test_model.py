@@ -8,9 +8,9 @@ import torch
 
 from ordinate import InputError, Transformer, record
 
-from .cases import LENGTH, NAMES, REGISTERED, Case, assert_close, tokens
+from .cases import EVERY, LENGTH, REGISTERED, Case, assert_close, first_of, tokens
 
-every = pytest.mark.parametrize("name", NAMES)
+every = pytest.mark.parametrize("name", EVERY)
 registered = pytest.mark.parametrize("name", REGISTERED)  # where a parameter cannot make a difference
 
 
@@ -20,7 +20,7 @@ def longest(case: Case) -> int:
 
 
 @every
-@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("past", first_of(False, True))
 def test_no_token_sees_a_later_one(name: str, past: bool) -> None:
     case = Case(name)
     if past and case.exempt("prefix_past"):
@@ -34,7 +34,7 @@ def test_no_token_sees_a_later_one(name: str, past: bool) -> None:
 
 
 @every
-@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("past", first_of(False, True))
 def test_decoding_with_a_cache_equals_the_full_pass(name: str, past: bool) -> None:
     case = Case(name)
     if past and case.exempt("cached_past"):
@@ -97,7 +97,7 @@ def test_a_padded_prompt_in_chunks_equals_the_full_pass(name: str) -> None:
 
 
 @every
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("dtype", first_of(torch.bfloat16, torch.float64))
 def test_the_whole_model_can_be_cast(name: str, dtype: torch.dtype) -> None:
     case = Case(name)
     expected = case.run(tokens())
@@ -110,7 +110,7 @@ def test_the_whole_model_can_be_cast(name: str, dtype: torch.dtype) -> None:
 
 
 @every
-@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("causal", first_of(True, False))
 def test_padding_on_the_left_changes_nothing(name: str, causal: bool) -> None:
     case = Case.or_causal(name, causal)
     x, pad = tokens(2, 12), 5
@@ -131,7 +131,7 @@ def test_explicit_positions_equal_the_default_ones(name: str) -> None:
 
 
 @every
-@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("causal", first_of(True, False))
 def test_shift_invariant_exactly_where_declared(name: str, causal: bool) -> None:
     case = Case.or_causal(name, causal)
     x = tokens(length=12)

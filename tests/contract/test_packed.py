@@ -16,14 +16,20 @@ from ordinate.core.positions import AttentionContext
 from ordinate.model import attention
 from ordinate.model.packed import Documents
 
-from .cases import NAMES, REGISTERED, VOCABULARY, Case, tokens
+from .cases import EVERY, NAMES, REGISTERED, VOCABULARY, Case, tokens
 
 ROW = (9, 4, 11, 1, 4)  # shorter and longer documents in any order, one of a single token
 ROWS = ((9, 4, 7), (3, 11, 6))  # two rows of 20 tokens
 MODES = [("tokens", True), ("last", True), ("mean", False)]
 
 every_name = pytest.mark.parametrize("name", REGISTERED)  # the first test takes their variants too
-every_mode = pytest.mark.parametrize(("readout", "causal"), MODES)
+sampled = pytest.mark.sampled
+every_mode = pytest.mark.parametrize(
+    ("readout", "causal"), [("tokens", True), pytest.param("last", True, marks=sampled), ("mean", False)]
+)
+both_modes = pytest.mark.parametrize(
+    ("readout", "causal"), [("tokens", True), pytest.param("mean", False, marks=sampled)]
+)
 
 
 @cache
@@ -127,7 +133,7 @@ def masked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Documents, "worth_laying_out", staticmethod(lambda context: None))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EVERY)
 @every_mode
 def test_a_row_of_documents_equals_separate_ones(
     name: str, readout: str, causal: bool, laid_out: list[Documents]
@@ -142,7 +148,7 @@ def test_a_row_of_documents_equals_separate_ones(
 
 
 @every_name
-@pytest.mark.parametrize(("readout", "causal"), [("tokens", True), ("mean", False)])
+@both_modes
 def test_documents_at_places_of_their_own(name: str, readout: str, causal: bool, laid_out: list[Documents]) -> None:
     case = case_of(name, readout, causal)
     together, apart = compared(case, (ROW,), shifted, explicit=True)
@@ -153,7 +159,7 @@ def test_documents_at_places_of_their_own(name: str, readout: str, causal: bool,
 
 
 @every_name
-@pytest.mark.parametrize(("readout", "causal"), [("tokens", True), ("mean", False)])
+@both_modes
 def test_several_rows_of_documents(name: str, readout: str, causal: bool, laid_out: list[Documents]) -> None:
     case = case_of(name, readout, causal)
     together, apart = compared(case, ROWS)
@@ -170,7 +176,7 @@ def test_grids_of_different_sizes(name: str, readout: str, causal: bool, laid_ou
 
 
 @every_name
-@pytest.mark.parametrize(("readout", "causal"), [("tokens", True), ("mean", False)])
+@both_modes
 def test_documents_side_by_side_equal_rows_under_a_mask(
     name: str, readout: str, causal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 from ordinate import AttentionContext, BoundEncoding, Encoding, InputError, attend
 from ordinate.model import attention
 
-from .cases import LENGTH, NAMES, Case
+from .cases import EVERY, LENGTH, Case, first_of
 from .reference import plain
 
 PATHS = ("fused", "explicit", "blocks", "toeplitz", "flex")
@@ -73,8 +73,8 @@ def outcome(
     return [t.double() for t in found]
 
 
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("causal", first_of(True, False))
+@pytest.mark.parametrize("name", EVERY)
 def test_every_path_that_can_is_the_reference_and_the_others_refuse(
     name: str, causal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,7 +98,7 @@ def test_every_path_that_can_is_the_reference_and_the_others_refuse(
                     assert off < tolerance, (kind, path, dtype, off)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EVERY)
 def test_some_path_other_than_the_plain_one_was_compared(name: str) -> None:
     """A test that compares a path with itself says nothing."""
     case = Case(name)
