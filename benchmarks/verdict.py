@@ -9,7 +9,7 @@ import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ordinate.report.words import cell_words
+from ordinate.statistics.phrases import cell_words
 from ordinate.store import Store, open_store
 from ordinate.studies import shelf
 from ordinate.studies.findings import analysis

@@ -10,9 +10,8 @@ from statistics import mean
 from typing import Any
 
 from ordinate import encodings, tasks
-from ordinate.report.words import reach_words, steps_words
-from ordinate.statistics.headline import headline, trained_length
-from ordinate.statistics.observation import range_name
+from ordinate.statistics.observations import headline, range_name, trained_length
+from ordinate.statistics.phrases import reach_words, steps_words
 from ordinate.statistics.reach import Reach, Steps, reach
 from ordinate.training import resolve
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from rich.console import Console
 
 from ordinate.report.terminal import show
-from ordinate.statistics.analysis import Alarm
 from ordinate.statistics.analyze import analyze
-from ordinate.statistics.observation import Observation
+from ordinate.statistics.observations import Observation
 from ordinate.statistics.reach import Steps
+from ordinate.statistics.types import Alarm
 
 HERE = Path(__file__).parent
 SCORES, PICTURE = HERE / "demo.json", HERE / "compare.svg"

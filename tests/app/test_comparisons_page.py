@@ -7,7 +7,7 @@ import pytest
 
 from ordinate.app import comparison_view
 from ordinate.app.pictures import plain
-from ordinate.report.sentences import sentences
+from ordinate.statistics.sentences import sentences
 from ordinate.store import Store
 from ordinate.store.examples import open_examples
 from ordinate.studies import shelf

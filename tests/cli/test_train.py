@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.statistics.verdict import words_of
+from ordinate.statistics.words import words_of
 from ordinate.store import Run, open_store
 
 from .conftest import Program

@@ -5,9 +5,18 @@ from itertools import combinations
 
 import numpy as np
 
-from ordinate.statistics import fisher
 from ordinate.statistics.alarms import CEILING, NOISE, SHOWN
-from ordinate.statistics.analysis import (
+from ordinate.statistics.distributions import band
+from ordinate.statistics.holm import effective_number, holm, pairs_of, seeds_needed
+from ordinate.statistics.interval import interval, unseen
+from ordinate.statistics.looks import ALIKE, no_difference
+from ordinate.statistics.observations import Observation, RangeKey, Split, headline, trained_length
+from ordinate.statistics.pairs import SHARES, Sample
+from ordinate.statistics.permutation import least_p, permutation
+from ordinate.statistics.ranks import Ranks, ranks
+from ordinate.statistics.reach import Reach, reach
+from ordinate.statistics.tests import Difference, difference, fisher, least_fisher_p, welch
+from ordinate.statistics.types import (
     Alarm,
     Analysis,
     Basis,
@@ -19,18 +28,7 @@ from ordinate.statistics.analysis import (
     TaskAnalysis,
     Verdict,
 )  # fmt: skip
-from ordinate.statistics.band import band
-from ordinate.statistics.family import SHARES, Sample
-from ordinate.statistics.headline import headline, trained_length
-from ordinate.statistics.interval import interval
-from ordinate.statistics.looks import ALIKE, no_difference
-from ordinate.statistics.observation import Observation, RangeKey, Split
-from ordinate.statistics.pairs import effective_number, holm, pairs_of, seeds_needed, unseen
-from ordinate.statistics.permutation import least_p, permutation
-from ordinate.statistics.ranks import Ranks, ranks
-from ordinate.statistics.reach import Reach, reach
-from ordinate.statistics.verdict import Score, Word, normalized, word
-from ordinate.statistics.welch import Difference, difference, welch
+from ordinate.statistics.words import Score, Word, normalized, word
 
 ORDER: tuple[Split, ...] = ("id", "ood", "shift")  # validation chooses learning rates; it is no result
 Key = tuple[str, int]  # encoding and seed
@@ -260,7 +258,7 @@ def _means(sample: Sample) -> tuple[float, float]:
 def _least(sample: Sample) -> float:
     one, two = map(len, sample.values)
     if sample.basis is Basis.LEARNING:
-        return fisher.least_p(round(sum(map(sum, sample.values))), one, two)
+        return least_fisher_p(round(sum(map(sum, sample.values))), one, two)
     return least_p((one + two) // 2, (one + two + 1) // 2)
 
 
@@ -299,7 +297,7 @@ def _judge(samples: Sequence[Sample], alpha: float) -> list[Contrast]:
 
 def _fisher(sample: Sample) -> float:
     (one, of_one), (two, of_two) = ((round(sum(values)), len(values)) for values in sample.values)
-    return fisher.fisher(one, of_one, two, of_two)
+    return fisher(one, of_one, two, of_two)
 
 
 def _difference(sample: Sample, alpha: float) -> Difference:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ordinate.statistics.analyze import analyze
-from ordinate.statistics.observation import Observation, Observations, RangeKey
+from ordinate.statistics.observations import Observation, Observations, RangeKey
 
 from . import plain_analysis
 

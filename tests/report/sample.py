@@ -7,7 +7,13 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from ordinate.statistics.analysis import (
+from ordinate.statistics.analyze import analyze
+from ordinate.statistics.interval import Interval
+from ordinate.statistics.observations import Observation, Split
+from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.tests import Difference
+from ordinate.statistics.types import (
     Alarm,
     Analysis,
     Basis,
@@ -19,13 +25,7 @@ from ordinate.statistics.analysis import (
     TaskAnalysis,
     Verdict,
 )  # fmt: skip
-from ordinate.statistics.analyze import analyze
-from ordinate.statistics.interval import Interval
-from ordinate.statistics.observation import Observation, Split
-from ordinate.statistics.ranks import Ranks
-from ordinate.statistics.reach import Reach, Steps
-from ordinate.statistics.verdict import Word
-from ordinate.statistics.welch import Difference
+from ordinate.statistics.words import Word
 from ordinate.studies.comparison import Comparison, Curve, Profile, RatePoint, Sweep
 
 SIX = ("none", "sinusoidal", "learned", "rope", "alibi", "t5")

@@ -20,7 +20,7 @@ from ordinate.report.figures import figures
 from ordinate.report.screen import draw
 from ordinate.report.table import comma_separated
 from ordinate.statistics.analyze import analyze
-from ordinate.statistics.observation import Observation
+from ordinate.statistics.observations import Observation
 from ordinate.studies.comparison import Comparison, Curve
 
 from .sample import SIX, large, sample

@@ -13,7 +13,7 @@ import pytest
 from ordinate.core.errors import InputError
 from ordinate.report import render, write
 from ordinate.report.alarms import alarm_text
-from ordinate.report.sentences import sentences
+from ordinate.statistics.sentences import sentences
 
 from .sample import sample
 

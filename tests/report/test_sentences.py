@@ -6,13 +6,13 @@ import pytest
 from rich.console import Console
 
 from ordinate.report.alarms import alarm_text
-from ordinate.report.sentences import sentences, verdicts
 from ordinate.report.terminal import show
-from ordinate.report.words import cell_words, reach_words, steps_words
-from ordinate.statistics.analysis import Alarm, Analysis
 from ordinate.statistics.analyze import analyze
-from ordinate.statistics.observation import Observation
+from ordinate.statistics.observations import Observation
+from ordinate.statistics.phrases import cell_words, reach_words, steps_words
 from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.sentences import sentences, verdicts
+from ordinate.statistics.types import Alarm, Analysis
 
 LENGTHS = (32, 40, 48, 64, 96, 128)
 Scores = dict[str, tuple[float | None, ...]]

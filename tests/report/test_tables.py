@@ -25,9 +25,9 @@ from ordinate.report.table import (
     plain,
 )
 from ordinate.report.tables import matrix, pairs, ranks, results, settings, summary, sweep, tables, winner
-from ordinate.statistics.analysis import Analysis
 from ordinate.statistics.analyze import analyze
-from ordinate.statistics.observation import Observation
+from ordinate.statistics.observations import Observation
+from ordinate.statistics.types import Analysis
 
 from .sample import SIX, sample
 

@@ -10,14 +10,13 @@ from itertools import combinations
 
 import numpy as np
 
-from ordinate.statistics.analysis import Basis
-from ordinate.statistics.family import Sample
-from ordinate.statistics.family import least as smallest
-from ordinate.statistics.fisher import fisher, least_p
-from ordinate.statistics.pairs import holm
+from ordinate.statistics.holm import holm
+from ordinate.statistics.pairs import Sample
+from ordinate.statistics.pairs import least as smallest
 from ordinate.statistics.permutation import least_p as least_of_scores
 from ordinate.statistics.permutation import permutations
-from ordinate.statistics.welch import welches
+from ordinate.statistics.tests import fisher, least_fisher_p, welches
+from ordinate.statistics.types import Basis
 
 ENCODINGS, SEEDS, ALPHA = 6, 6, 0.05
 PAIRS = list(combinations(range(ENCODINGS), 2))
@@ -57,7 +56,7 @@ def _samples(scores: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 def learning_claims(learned: np.ndarray, of: int) -> np.ndarray:
     """Which pairs are claimed by how many seeds learned the task, from numbers by study and encoding."""
     p = [fisher(int(study[a]), of, int(study[b]), of) for study in learned for a, b in PAIRS]
-    least = [least_p(int(study[a] + study[b]), of, of) for study in learned for a, b in PAIRS]
+    least = [least_fisher_p(int(study[a] + study[b]), of, of) for study in learned for a, b in PAIRS]
     rows = zip(np.reshape(p, (-1, len(PAIRS))), np.reshape(least, (-1, len(PAIRS))), strict=True)
     return np.array([holm(list(row), list(smallest), ALPHA) for row, smallest in rows]) < ALPHA
 

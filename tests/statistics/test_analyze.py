@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ordinate.statistics.analysis import Alarm, Basis, Contrast, Finding, Outcome, Range, TaskAnalysis
 from ordinate.statistics.analyze import analyze, few_seeds
-from ordinate.statistics.headline import headline
-from ordinate.statistics.observation import Observation, RangeKey
+from ordinate.statistics.observations import Observation, RangeKey, headline
 from ordinate.statistics.reach import Reach, Steps
-from ordinate.statistics.verdict import Word
+from ordinate.statistics.types import Alarm, Basis, Contrast, Finding, Outcome, Range, TaskAnalysis
+from ordinate.statistics.words import Word
 
 CHANCE, N = 1 / 16, 1000
 Scores = dict[str, tuple[float, float | None]]

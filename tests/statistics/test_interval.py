@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ordinate.core.errors import InputError
+from ordinate.statistics.distributions import quantile, tails
 from ordinate.statistics.interval import bca, interval, intervals, student
-from ordinate.statistics.student import quantile, tails
 
 Method = Callable[[np.ndarray, float], tuple[np.ndarray, np.ndarray]]
 numbers = st.floats(-100, 100).map(lambda number: round(number, 6))

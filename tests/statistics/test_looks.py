@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.core.errors import InputError
+from ordinate.statistics.holm import holm, seeds_needed
 from ordinate.statistics.looks import LOOKS, MARGIN, MOST, Looks, no_difference, plan
-from ordinate.statistics.pairs import holm, seeds_needed
 from ordinate.statistics.permutation import least_p, permutations
-from ordinate.statistics.welch import Difference, difference, welches
+from ordinate.statistics.tests import Difference, difference, welches
 
 
 @pytest.mark.parametrize(("pairs", "sizes"), [(1, (5, 12, 20)), (15, (7, 13, 20)), (75, (8, 14, 20))])

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ordinate.core.errors import InputError
-from ordinate.statistics import fisher as fisher_module
-from ordinate.statistics.fisher import fisher
-from ordinate.statistics.pairs import effective_number, failure_rate, holm, pairs_of, seeds_needed, unseen
+from ordinate.statistics.holm import effective_number, holm, pairs_of, seeds_needed
+from ordinate.statistics.interval import failure_rate, unseen
 from ordinate.statistics.permutation import least_p
-from ordinate.statistics.welch import difference, welch, welches
+from ordinate.statistics.tests import difference, fisher, least_fisher_p, welch, welches
 
 shares = st.lists(st.floats(0, 1), max_size=12)
 
@@ -55,12 +54,12 @@ def test_fisher_is_scipys(one: int, of_one: int, two: int, of_two: int) -> None:
     expected = stats.fisher_exact([[one, of_one - one], [two, of_two - two]]).pvalue
     assert fisher(one, of_one, two, of_two) == pytest.approx(expected, rel=1e-9)
     same_margin = [fisher(k, of_one, one + two - k, of_two) for k in range(of_one + 1) if 0 <= one + two - k <= of_two]
-    assert fisher_module.least_p(one + two, of_one, of_two) == min(same_margin)
+    assert least_fisher_p(one + two, of_one, of_two) == min(same_margin)
 
 
 def test_fisher_by_hand() -> None:
     assert fisher(6, 6, 0, 6) == pytest.approx(2 / 924)
-    assert fisher(6, 6, 6, 6) == fisher(0, 6, 0, 6) == fisher_module.least_p(12, 6, 6) == 1.0
+    assert fisher(6, 6, 6, 6) == fisher(0, 6, 0, 6) == least_fisher_p(12, 6, 6) == 1.0
     assert fisher(5000, 5000, 0, 5000) < 1e-300
     with pytest.raises(InputError, match="between 0 and all"):
         fisher(7, 6, 0, 6)
@@ -121,7 +120,7 @@ def test_tests_that_cannot_reach_their_threshold_do_not_count(both: list[tuple[f
 def test_pairs_without_a_test_worth_counting_leave_room_for_the_others() -> None:
     """23 pairs and six seeds: one claim is possible, whether by scores or by learning, however the others stand."""
     six = least_p(6, 6)
-    idle = [fisher_module.least_p(12, 6, 6)] * 23  # all learned it: nothing for Fisher's test
+    idle = [least_fisher_p(12, 6, 6)] * 23  # all learned it: nothing for Fisher's test
     assert holm([six, *[1.0] * 22, *idle], [*[six] * 23, *idle])[0] == 23 * six < 0.05
     assert holm([six, *[1.0] * 23], [six] * 24)[0] > 0.05
 

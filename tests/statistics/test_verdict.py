@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ordinate.statistics.band import band
-from ordinate.statistics.verdict import Score, Word, normalized, word, words_of
+from ordinate.statistics.distributions import band
+from ordinate.statistics.words import Score, Word, normalized, word, words_of
 
 BAR = 0.95
 shares = st.floats(0, 1)

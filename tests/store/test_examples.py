@@ -16,7 +16,7 @@ import pytest
 
 from ordinate import InputError, report
 from ordinate.report.attention import attention
-from ordinate.report.sentences import verdicts
+from ordinate.statistics.sentences import verdicts
 from ordinate.store import Store, examples
 from ordinate.store.examples import ARCHIVE, open_examples
 from ordinate.store.overview import ROWS, overview

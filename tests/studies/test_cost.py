@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ordinate import InputError
+from ordinate.statistics.holm import seeds_needed
 from ordinate.statistics.looks import MOST
-from ordinate.statistics.pairs import seeds_needed
 from ordinate.store import Store, open_store
 from ordinate.studies import cost as costs
 from ordinate.studies import shelf

@@ -7,8 +7,8 @@ import pytest
 
 from ordinate.report.alarms import alarm_text
 from ordinate.statistics.alarms import LARGE
-from ordinate.statistics.analysis import Analysis
 from ordinate.statistics.reach import Steps
+from ordinate.statistics.types import Analysis
 from ordinate.studies.findings import analysis
 from ordinate.studies.plan import PILOT, PILOT_SHARE
 from ordinate.studies.sweep import HIGHEST, LOWEST

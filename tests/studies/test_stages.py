@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ordinate.statistics.analysis import Basis, Outcome
 from ordinate.statistics.looks import MOST
 from ordinate.statistics.looks import plan as plan_looks
+from ordinate.statistics.types import Basis, Outcome
 from ordinate.store import Store
 from ordinate.studies.compare import carry_out
 from ordinate.studies.findings import analysis

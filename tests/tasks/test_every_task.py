@@ -12,7 +12,7 @@ from ordinate.core.errors import InputError
 from ordinate.core.parameters import Parameter
 from ordinate.core.seeds import generator
 from ordinate.core.task import UNSCORED, Task
-from ordinate.statistics.band import band
+from ordinate.statistics.distributions import band
 from ordinate.training.baselines import Baselines, baselines, score
 
 MODES = {

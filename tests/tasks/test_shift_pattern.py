@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from ordinate import tasks
 from ordinate.core.errors import InputError
 from ordinate.core.seeds import generator
-from ordinate.statistics.band import band
+from ordinate.statistics.distributions import band
 from ordinate.training.baselines import SEQUENCES, baselines
 
 

@@ -4,7 +4,7 @@ from scipy.stats import chisquare
 
 from ordinate import tasks
 from ordinate.core.seeds import generator
-from ordinate.statistics.band import band
+from ordinate.statistics.distributions import band
 from ordinate.training.baselines import SEQUENCES, baselines
 
 STATED = {0: {3: 5, 7: 8}, 1: {5: 3, 10: 9}, 2: {15: 7, 20: 4}}  # class: {position: value}, MISSION.md S1

@@ -4,7 +4,7 @@ import multiprocessing
 from pathlib import Path
 from typing import Any
 
-from ordinate.statistics.verdict import Word, words_of
+from ordinate.statistics.words import Word, words_of
 from ordinate.store import Run
 from ordinate.training import RunConfig, resolve
 

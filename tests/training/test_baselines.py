@@ -7,7 +7,7 @@ from scipy.stats import binom
 from ordinate import tasks
 from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
-from ordinate.statistics.band import band
+from ordinate.statistics.distributions import band
 from ordinate.training.baselines import baselines, floor, score
 
 

@@ -12,11 +12,11 @@ from ordinate.report import FORMATS, render
 from ordinate.report.alarms import alarm_lines
 from ordinate.report.chart import Chart
 from ordinate.report.figures import figures
-from ordinate.report.sentences import sentences
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.report.tables import tables
-from ordinate.report.words import cell_words, learned_words, mean_and_interval, reach_words, steps_words
-from ordinate.statistics.analysis import Cell, TaskAnalysis
+from ordinate.statistics.phrases import cell_words, learned_words, mean_and_interval, reach_words, steps_words
+from ordinate.statistics.sentences import sentences
+from ordinate.statistics.types import Cell, TaskAnalysis
 from ordinate.studies.comparison import Comparison
 
 MOST_TASKS = 20  # that are shown one by one

@@ -12,9 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ordinate.core.amounts import duration
-from ordinate.statistics.headline import headline
-from ordinate.statistics.observation import range_name
-from ordinate.statistics.verdict import words_of
+from ordinate.statistics.observations import headline, range_name
+from ordinate.statistics.words import words_of
 
 if TYPE_CHECKING:
     from ordinate.store import Store

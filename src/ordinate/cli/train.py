@@ -88,8 +88,8 @@ _READERS = {"chance": "chance", "majority": "majority", "position_only": "positi
 def _table(result: dict[str, Any]) -> "Table":
     from rich.table import Table
 
-    from ordinate.statistics.observation import SPLIT_NAMES
-    from ordinate.statistics.verdict import Word, words_of
+    from ordinate.statistics.observations import SPLIT_NAMES
+    from ordinate.statistics.words import Word, words_of
 
     scored, rows = result["bar"] is not None, result["evaluation"]
     words = words_of(rows, result["bar"], result["status"] == "diverged")

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ordinate.report.words import called, counted, listed, seeds
-from ordinate.statistics.analysis import Alarm
-from ordinate.statistics.observation import range_name
+from ordinate.statistics.observations import range_name
+from ordinate.statistics.phrases import called, counted, listed, seeds
+from ordinate.statistics.types import Alarm
 
 Facts = dict[str, Any]
 

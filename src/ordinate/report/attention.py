@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ordinate.core.errors import InputError
 from ordinate.report.chart import Heat, Panel, thin
-from ordinate.statistics.analysis import TaskAnalysis
+from ordinate.statistics.types import TaskAnalysis
 from ordinate.store.files import read_bytes
 from ordinate.studies.comparison import Comparison, Profile
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
 from ordinate.report.colors import GRAY, Style
-from ordinate.report.words import cell_words, counted
-from ordinate.statistics.analysis import Cell, Range, TaskAnalysis
-from ordinate.statistics.observation import SPLIT_NAMES
+from ordinate.statistics.observations import SPLIT_NAMES
+from ordinate.statistics.phrases import cell_words, counted
+from ordinate.statistics.types import Cell, Range, TaskAnalysis
 from ordinate.studies.comparison import Comparison, Curve
 
 MOST_SEEDS = 30  # drawn one by one; the mean is of all

@@ -12,11 +12,19 @@ from ordinate.report.chart import Figure, Heat, file_names, thin
 from ordinate.report.colors import Style, styles
 from ordinate.report.figures import MOST_RANKED, MOST_TASKS, figures
 from ordinate.report.screen import SETTINGS, draw, height
-from ordinate.report.sentences import sentences
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.report.tables import tables, winner
-from ordinate.report.words import MOST_LISTED, cell_words, counted, css_class, learned_words, reach_words, steps_words
-from ordinate.statistics.analysis import Analysis, Cell, Range, TaskAnalysis
+from ordinate.statistics.phrases import (
+    MOST_LISTED,
+    cell_words,
+    counted,
+    css_class,
+    learned_words,
+    reach_words,
+    steps_words,
+)
+from ordinate.statistics.sentences import sentences
+from ordinate.statistics.types import Analysis, Cell, Range, TaskAnalysis
 from ordinate.studies.comparison import Comparison
 
 MOST_ROWS = 500  # of a table on the page

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
 from ordinate.report.colors import DASHES, GRAY, MARKERS, Style, styles
 from ordinate.report.curves import MOST_POINTS
-from ordinate.statistics.verdict import words_of
+from ordinate.statistics.words import words_of
 from ordinate.store.overview import REPORTED
 
 Points = Mapping[tuple[str, str], Sequence[tuple[int, Number]]]  # split, metric: step, value

@@ -7,10 +7,17 @@ from typing import Any
 
 from ordinate.report.chart import file_names
 from ordinate.report.table import Column, Rows, Table, Value, jsonable
-from ordinate.report.words import cell_words, learned_words, mean_and_interval, outcome_words, reach_words, steps_words
-from ordinate.statistics.analysis import Basis, Cell, Contrast, TaskAnalysis
-from ordinate.statistics.observation import range_name
+from ordinate.statistics.observations import range_name
+from ordinate.statistics.phrases import (
+    cell_words,
+    learned_words,
+    mean_and_interval,
+    outcome_words,
+    reach_words,
+    steps_words,
+)
 from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.types import Basis, Cell, Contrast, TaskAnalysis
 from ordinate.studies.comparison import Comparison
 
 SCORE, P = ".3f", ".3g"

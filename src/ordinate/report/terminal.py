@@ -5,8 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ordinate.report.alarms import alarm_lines
-from ordinate.report.sentences import sentences
-from ordinate.report.words import (
+from ordinate.statistics.phrases import (
     at_headline,
     cell_words,
     learned_words,
@@ -16,8 +15,9 @@ from ordinate.report.words import (
     seeds,
     steps_words,
 )
-from ordinate.statistics.analysis import Analysis, TaskAnalysis
-from ordinate.statistics.verdict import Word
+from ordinate.statistics.sentences import sentences
+from ordinate.statistics.types import Analysis, TaskAnalysis
+from ordinate.statistics.words import Word
 
 MOST_TASKS = 40  # that a terminal shows
 MOST_ENCODINGS = 60  # of a task

@@ -7,7 +7,6 @@ from typing import Any
 from ordinate.core.errors import InputError, nearest
 from ordinate.report.alarms import alarm_lines, alarm_text
 from ordinate.report.output import make_folder, put
-from ordinate.report.sentences import sentences
 from ordinate.report.table import (
     Entries,
     Lines,
@@ -22,9 +21,10 @@ from ordinate.report.table import (
     unfolded,
 )
 from ordinate.report.tables import results, tables
-from ordinate.statistics.analysis import TaskAnalysis
 from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.sentences import sentences
+from ordinate.statistics.types import TaskAnalysis
 from ordinate.store.files import refuse_link
 from ordinate.studies.comparison import Comparison
 

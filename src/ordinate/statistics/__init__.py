@@ -1,1 +1,1 @@
-"""Pure functions on numbers: baselines, intervals, tests, ranks, alarms."""
+"""From scores to a verdict and its sentences: cells, intervals, tests, ranks, alarms. Nothing here trains or stores."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ordinate.statistics.analysis import Alarm, Range
-from ordinate.statistics.band import band
-from ordinate.statistics.observation import RangeKey
+from ordinate.statistics.distributions import band
+from ordinate.statistics.observations import RangeKey
+from ordinate.statistics.types import Alarm, Range
 
 CEILING = 0.99  # a common score above it needs no explanation
 NOISE = 0.005  # where the number of sequences is unknown

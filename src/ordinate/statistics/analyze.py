@@ -6,18 +6,17 @@ from itertools import chain, combinations
 import numpy as np
 
 from ordinate.statistics.alarms import Facts, alarms_of
-from ordinate.statistics.analysis import Alarm, Analysis, Basis, Contrast, Range, TaskAnalysis
 from ordinate.statistics.cells import ranges_of
-from ordinate.statistics.conclusion import conclude
-from ordinate.statistics.family import Sample, judge
 from ordinate.statistics.grid import Grid, starts
-from ordinate.statistics.headline import headline, trained_length
-from ordinate.statistics.observation import Observation, Observations, RangeKey, TaskFacts
-from ordinate.statistics.pairs import pairs_of, seeds_needed
+from ordinate.statistics.holm import pairs_of, seeds_needed
+from ordinate.statistics.observations import Observation, Observations, RangeKey, TaskFacts, headline, trained_length
+from ordinate.statistics.pairs import Sample, judge
 from ordinate.statistics.ranks import Ranks, ranks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.runs import Run, runs_of
-from ordinate.statistics.verdict import Score
+from ordinate.statistics.types import Alarm, Analysis, Basis, Contrast, Range, TaskAnalysis
+from ordinate.statistics.verdict import conclude
+from ordinate.statistics.words import Score
 
 USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
 Scored = Observations | Sequence[Observation]

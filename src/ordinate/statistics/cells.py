@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from ordinate.statistics.analysis import Cell, Range
 from ordinate.statistics.grid import WORDS, Flags, Grid, starts
 from ordinate.statistics.interval import Interval, intervals
-from ordinate.statistics.observation import SPLITS, UNKNOWN
+from ordinate.statistics.observations import SPLITS, UNKNOWN
 from ordinate.statistics.ranks import Ranks, many_ranks
-from ordinate.statistics.verdict import Word, normalized
+from ordinate.statistics.types import Cell, Range
+from ordinate.statistics.words import Word, normalized
 
 Places = dict[int, int]  # of the encodings of a range: which cell is theirs
 

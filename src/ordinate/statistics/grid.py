@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ordinate.statistics.band import band
-from ordinate.statistics.observation import SPLITS, UNKNOWN, Observations, TaskFacts
-from ordinate.statistics.verdict import Score, Word, word
+from ordinate.statistics.distributions import band
+from ordinate.statistics.observations import SPLITS, UNKNOWN, Observations, TaskFacts
+from ordinate.statistics.words import Score, Word, word
 
 WORDS = tuple(Word)
 FAILED = (Word.DIVERGED, Word.AT_CHANCE, Word.DID_NOT_FIT)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.student import quantile
+from ordinate.statistics.distributions import incomplete_beta, invert, quantile
 
 ENOUGH = 20  # values for the bootstrap; with 5, BCa covers only 84 % where it promises 95
 PLENTY = 2000  # values from which on the mean is normal for all purposes, and resamples would fill the memory
@@ -141,3 +141,22 @@ def _weights(n: int) -> Float[np.ndarray, "resamples n"]:
     """How much each of n values counts in each resample: the same for all intervals of n values."""
     source = np.random.default_rng(list(b"interval"))
     return source.multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n
+
+
+def unseen(seeds: int) -> float:
+    """The largest rate of failures that so many seeds without any would still miss in 1 of 20 cases."""
+    return 1 - math.pow(0.05, 1 / seeds)
+
+
+def failure_rate(failed: int, of: int, level: float = 0.95) -> tuple[float, float]:
+    """Between which rates the true one lies if so many seeds failed: exact, after Clopper and Pearson (1934)."""
+
+    def at_least(k: int, rate: float) -> float:
+        return float(incomplete_beta(np.array([float(k)]), np.array([of - k + 1.0]), np.array([rate]))[0])
+
+    if not 0 <= failed <= of or of < 1:
+        raise InputError(f"failures lie between 0 and all of at least 1 seed, got {failed} of {of}")
+    beyond = (1 - level) / 2
+    low = invert(lambda rate: at_least(failed, rate), beyond, 0.0, 1.0) if failed else 0.0
+    high = invert(lambda rate: at_least(failed + 1, rate), 1 - beyond, 0.0, 1.0) if failed < of else 1.0
+    return low, high

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.pairs import seeds_needed
-from ordinate.statistics.welch import Difference
+from ordinate.statistics.holm import seeds_needed
+from ordinate.statistics.tests import Difference
 
 LOOKS = 3
 MOST = 20  # seeds

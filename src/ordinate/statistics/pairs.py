@@ -1,100 +1,149 @@
-"""Many tests at once: their correction, and how many seeds a claim needs."""
+"""All headline pairs of a comparison as one family of tests."""
 
-import math
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Int
 
-from ordinate.core.errors import InputError
-from ordinate.statistics.beta import incomplete_beta
-from ordinate.statistics.permutation import least_p
-from ordinate.statistics.solve import invert
+from ordinate.statistics.holm import effective_number, holm
+from ordinate.statistics.looks import ALIKE, no_difference
+from ordinate.statistics.permutation import least_p, permutations_of
+from ordinate.statistics.sides import Sides
+from ordinate.statistics.tests import Difference, Welch, cut, fisher, least_fisher_p
+from ordinate.statistics.types import Basis, Contrast, Outcome
+
+SHARES = (-1.0, 1.0)  # between these lies every difference of two accuracies
 
 
-def holm(p: Sequence[float], least: Sequence[float] | None = None, alpha: float = 0.05) -> list[float]:
-    """Corrected p values, in the order given: those below alpha have a risk of alpha that any of them is false.
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Two encodings before the test: scores, or a 1 for each seed that learned the task and a 0 for each other."""
 
-    Holm (1979), and where `least` tells the smallest p that each test can give, with Tarone's (1990) idea: a test that
-    cannot reach its threshold cannot raise a false claim, so it need not be counted. The number of tests becomes
-    K, the smallest k such that no more than k tests have a least p below alpha / k; it is found again for those that
-    are left whenever one is claimed (Hommel and Krummenauer 1998). With `least` at 0, K is the number of those left.
+    task: str
+    better: str
+    worse: str
+    basis: Basis
+    values: tuple[tuple[float, ...], tuple[float, ...]]  # of the better, of the worse
+    bounded: bool = True  # accuracies, not losses
+    at_floor: bool = False  # the better mean is inside the floor's band
+
+
+def judge(samples: Iterable[Sample], alpha: float) -> Iterator[tuple[str, Contrast]]:
+    """Every pair, by task, with its p values, corrected over all of them.
+
+    Two families have to agree: permutation tests of scores hold their risk where the two distributions are equal,
+    Welch's where only the means are; Fisher's tests of learning are in both. In either, tests that cannot reach their
+    threshold do not count (see `holm`); as a claim needs both, Welch's p counts as no smaller than the smallest that
+    the permutation test can give, which makes the same tests count in both.
     """
-    if not all(0 <= value <= 1 for value in p):
-        raise InputError(f"p values lie between 0 and 1, got {', '.join(f'{value:g}' for value in p)}")
-    counter = _Counter([0.0] * len(p) if least is None else least, alpha)
-    corrected, largest = [0.0] * len(p), 0.0
-    for index in sorted(range(len(p)), key=lambda index: p[index]):
-        largest = max(largest, min(1.0, counter.count * p[index]))
-        corrected[index] = largest
-        counter.leave_out(index)
-    return corrected
+    return _Family(list(samples), alpha).contrasts()
 
 
-def effective_number(least: Sequence[float], alpha: float = 0.05) -> int:
-    """Tarone's K: how many tests share alpha when those with these smallest p values are made."""
-    return _Counter(least, alpha).count
+def least(samples: Sequence[Sample]) -> list[float]:
+    """The smallest p that each test can give, whatever the outcome.
+
+    It may only depend on what both encodings together have (the margins): how many seeds learned the task, not
+    whose. So of scores it is that of the most even parting; with 6 seeds each and 6 that learned the task, Fisher's
+    test can give 0.002 and scores nothing below 0.1; where all 12 learned it, it is the other way round.
+    """
+    return _Family(list(samples), 1.0).least
 
 
-class _Counter:
-    """Tarone's K while tests leave the family, in linear time: K never grows."""
+class _Family:
+    """What is known of each pair, in the order of the samples."""
 
-    def __init__(self, least: Sequence[float], alpha: float) -> None:
-        size = len(least)
-        # Among how many tests each can still be claimed.
-        self.reach = [size if value * size < alpha else _among(value, alpha) for value in least]
-        self.histogram = [0] * (size + 1)
-        for reach in self.reach:
-            self.histogram[reach] += 1
-        self.count, self.able = max(size, 1), self.histogram[size] if size else 0
-        self._shrink()
+    def __init__(self, samples: list[Sample], alpha: float) -> None:
+        self.samples, self.alpha = samples, alpha
+        self.sides = Sides([sample.values for sample in samples], "a comparison")
+        one, two = self.sides.one, self.sides.two
+        sizes: dict[tuple[int, int], tuple[int, int]] = {}  # a million pairs share a few
+        counts = zip(self.sides.n[one].tolist(), self.sides.n[two].tolist(), strict=True)
+        self.counts = [sizes.setdefault(pair, pair) for pair in counts]
+        self.mean = self.sides.mean.tolist()  # of each sample
+        # which are numbered in these: a list would hold a million numbers, and one of numpy's takes long to look into
+        self.one, self.two = (array("q", side.tobytes()) for side in (one, two))
+        self.scores = np.flatnonzero([sample.basis is Basis.SCORES for sample in samples])
+        self.least = [self._least(index) for index in range(len(samples))]
 
-    def leave_out(self, index: int) -> None:
-        self.histogram[self.reach[index]] -= 1
-        self.able -= self.reach[index] >= self.count
-        self._shrink()
+    def contrasts(self) -> Iterator[tuple[str, Contrast]]:
+        """Every test made, corrected and judged. Samples are let go one by one: there may be a million."""
+        first, second = self._tests()
+        corrected = holm(first, self.least, self.alpha)
+        floored = [p if w is None else max(w, floor) for p, w, floor in zip(first, second, self.least, strict=True)]
+        corrected_welch = holm(floored, self.least, self.alpha)
+        count = effective_number(self.least, self.alpha)
+        gaps, alike = self._differences(), self._alike()
+        self.samples.reverse()
+        for index, (p, w) in enumerate(zip(first, second, strict=True)):
+            sample = self.samples.pop()
+            one, two = corrected[index], corrected_welch[index]
+            reached = least_p(*self.counts[index]) if w is None else self.least[index]
+            outcome = self._outcome(
+                index, sample, max(one, two) < self.alpha, reached * count < self.alpha, index in alike
+            )
+            pair = Contrast(
+                sample.better, sample.worse, sample.basis, self.counts[index], self._means(index), gaps[index], p,
+                max(one, two) if w is None else one, w, None if w is None else two, outcome,
+            )  # fmt: skip
+            yield sample.task, pair
 
-    def _shrink(self) -> None:
-        while self.count > 1 and self.able + self.histogram[self.count - 1] <= self.count - 1:
-            self.count -= 1
-            self.able += self.histogram[self.count]
+    def _least(self, index: int) -> float:
+        one, two = self.counts[index]
+        if self.samples[index].basis is Basis.LEARNING:
+            return least_fisher_p(sum(self._learned(index)), one, two)
+        return least_p((one + two) // 2, (one + two + 1) // 2)
 
+    def _means(self, index: int) -> tuple[float, float]:
+        return self.mean[self.one[index]], self.mean[self.two[index]]
 
-def _among(least: float, alpha: float) -> int:
-    most = int(alpha / least)
-    return most if most * least < alpha else most - 1
+    def _learned(self, index: int) -> tuple[int, int]:
+        """How many seeds of either learned the task."""
+        (mean, other), (n, m) = self._means(index), self.counts[index]
+        return round(mean * n), round(other * m)
 
+    def _tests(self) -> tuple[list[float], list[float | None]]:
+        """The p values of both families; Welch's test has nothing to say about learning."""
+        first = [1.0] * len(self.samples)
+        second: list[float | None] = [None] * len(self.samples)
+        for index, sample in enumerate(self.samples):
+            if sample.basis is Basis.LEARNING:
+                (one, two), (of_one, of_two) = self._learned(index), self.counts[index]
+                first[index] = fisher(one, of_one, two, of_two)
+        scores = self.sides.of(self.scores)
+        for index, p, w in zip(self.scores.tolist(), permutations_of(scores), Welch(scores).p(), strict=True):
+            first[index], second[index] = p, w
+        return first, second
 
-def pairs_of(encodings: Iterable[int]) -> int:
-    """All headline pairs of a comparison: `encodings` tells how many each of its tasks has."""
-    return sum(count * (count - 1) // 2 for count in encodings)
+    def _differences(self) -> list[Difference]:
+        gaps = [Difference(one - two) for one, two in map(self._means, range(len(self.samples)))]
+        for index, gap in self._intervals(self.scores, 1 - self.alpha):
+            gaps[index] = gap
+        return gaps
 
+    def _intervals(self, which: Int[np.ndarray, " some"], level: float) -> Iterator[tuple[int, Difference]]:
+        found = Welch(self.sides.of(which)).differences(level)
+        for index, gap in zip(which.tolist(), found, strict=True):
+            yield index, cut(gap, SHARES) if self.samples[index].bounded else gap
 
-def seeds_needed(pairs: int, alpha: float = 0.05) -> int:
-    """The fewest seeds with which some pair can be claimed: n and n of them give no p below 2 / C(2n, n)."""
-    if pairs < 1:
-        raise InputError(f"a claim is about at least one pair of encodings, got {pairs}")
-    if not 0 < alpha <= 1:
-        raise InputError(f"the risk of a false claim (alpha) lies between 0 and 1, got {alpha}")
-    seeds = 2  # one has no spread, so Welch's test says nothing
-    while least_p(seeds, seeds) * pairs >= alpha:
-        seeds += 1
-    return seeds
+    def _alike(self) -> set[int]:
+        """Pairs whose difference is settled to be too small to matter.
 
+        The risk of saying so is shared by all pairs that have scores (Bonferroni).
+        """
+        many = [i for i in self.scores.tolist() if self.samples[i].bounded and min(self.counts[i]) >= ALIKE]
+        share = self.alpha / max(len(self.scores), 1)
+        gaps = self._intervals(np.array(many, dtype=np.int64), 1 - share)
+        return {index for index, gap in gaps if no_difference(gap, min(self.counts[index]))}
 
-def unseen(seeds: int) -> float:
-    """The largest rate of failures that so many seeds without any would still miss in 1 of 20 cases."""
-    return 1 - math.pow(0.05, 1 / seeds)
-
-
-def failure_rate(failed: int, of: int, level: float = 0.95) -> tuple[float, float]:
-    """Between which rates the true one lies if so many seeds failed: exact, after Clopper and Pearson (1934)."""
-
-    def at_least(k: int, rate: float) -> float:
-        return float(incomplete_beta(np.array([float(k)]), np.array([of - k + 1.0]), np.array([rate]))[0])
-
-    if not 0 <= failed <= of or of < 1:
-        raise InputError(f"failures lie between 0 and all of at least 1 seed, got {failed} of {of}")
-    beyond = (1 - level) / 2
-    low = invert(lambda rate: at_least(failed, rate), beyond, 0.0, 1.0) if failed else 0.0
-    high = invert(lambda rate: at_least(failed + 1, rate), 1 - beyond, 0.0, 1.0) if failed < of else 1.0
-    return low, high
+    def _outcome(self, index: int, sample: Sample, sure: bool, possible: bool, alike: bool) -> Outcome:
+        if sample.at_floor:
+            return Outcome.FLOOR
+        if sample.basis is Basis.LEARNING and self._means(index) in ((0.0, 0.0), (1.0, 1.0)):
+            return Outcome.SAME
+        if sure:
+            return Outcome.CLAIM
+        if not possible:
+            return Outcome.FEW_SEEDS
+        return Outcome.ALIKE if alike else Outcome.OPEN

@@ -4,14 +4,12 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float, Num
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.solve import invert
+from ordinate.statistics.distributions import chi_square_survival, studentized_range_quantile
 
 AT_ONCE = 4_000_000  # scores: 32 MB
 
@@ -123,36 +121,3 @@ def _friedman(table: Float[np.ndarray, "many blocks k"]) -> list[float | None]:
         chi_square_survival(blocks**2 * (k - 1) * apart / own, k - 1) if own else None
         for own, apart in zip(spread.tolist(), between.tolist(), strict=True)
     ]
-
-
-def chi_square_survival(value: float, freedom: int) -> float:
-    """The chance of a larger chi-square, for whole degrees of freedom: Abramowitz & Stegun 26.4.4 and 26.4.5."""
-    if value <= 0:
-        return 1.0
-    half, odd = value / 2, freedom % 2
-    total = math.erfc(math.sqrt(half)) if odd else 0.0
-    term = -half + (math.log(half / math.pi) / 2 + math.log(2) if odd else 0.0)  # logarithms: exp(-750) is 0
-    for step in range(freedom // 2):
-        total += math.exp(term)
-        term += math.log(half / (step + (1.5 if odd else 1.0)))
-    return min(total, 1.0)
-
-
-@cache
-def studentized_range_quantile(probability: float, k: int) -> float:
-    """The range that k standard normal values keep to with this probability (infinite degrees of freedom)."""
-    if not 0 < probability < 1 or k < 2:
-        raise InputError(
-            f"a studentized range needs a probability between 0 and 1 and at least 2 values, got {probability} and {k}"
-        )
-    return invert(lambda width: _range_within(width, k), probability, 0.0, 50.0)
-
-
-def _range_within(width: float, k: int) -> float:
-    """Any of the k may be the smallest; the others then lie at most `width` above it."""
-    normal, step = NormalDist(), 1 / 16  # sums over a smooth bell converge at once: this step is exact to 1e-12
-    total = 0.0
-    for index in range(-8 * 16, 8 * 16 + 1):  # beyond 8 the density is below 1e-14
-        smallest = index * step
-        total += normal.pdf(smallest) * (normal.cdf(smallest + width) - normal.cdf(smallest)) ** (k - 1)
-    return k * step * total

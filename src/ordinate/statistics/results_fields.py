@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ordinate.core.errors import nearest
 from ordinate.core.letters import plain, written_out
-from ordinate.statistics.observation import SPLITS, UNKNOWN, Direction
+from ordinate.statistics.observations import SPLITS, UNKNOWN, Direction
 
 REQUIRED = ("encoding", "task", "seed", "length", "split", "score")
 OPTIONAL = ("chance", "n", "bar", "direction")

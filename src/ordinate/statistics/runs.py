@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ordinate.statistics.grid import ID, OOD, SHIFT, Grid, starts
-from ordinate.statistics.observation import UNKNOWN
+from ordinate.statistics.observations import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,88 +1,78 @@
-"""The word for one run on one range, decided in a fixed order."""
+"""Whom the tests set above all others."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
-from ordinate.statistics.band import band
+import numpy as np
+from jaxtyping import Bool
 
-
-class Word(StrEnum):
-    """What one seed did. Out of distribution only a seed that learned the task has more to say than that it did not."""
-
-    DIVERGED = "diverged"
-    AT_CHANCE = "at chance"  # in distribution inside the floor's band
-    DID_NOT_FIT = "did not fit"  # in distribution below the bar
-    OUT_OF_RANGE = "out of range"  # the encoding cannot go there
-    SOLVES = "solves"  # at the bar
-    PARTIAL = "partial"  # above the floor's band
-    FITS = "fits"  # learned in distribution, at the floor there
-    UNKNOWN = "not scored in distribution"  # so that nobody knows whether it learned the task
+from ordinate.statistics.interval import unseen
+from ordinate.statistics.types import Basis, Contrast, Finding, Range, Verdict
+from ordinate.statistics.words import Word
 
 
-@dataclass(frozen=True)
-class Score:
-    """A score with what it must be seen against. `value` is None where the encoding cannot go, or diverged."""
-
-    value: float | None
-    floor: float
-    sequences: int | None = None  # none: unknown, so the floor has no band
-    diverged: bool = False
-
-    @property
-    def above_floor(self) -> bool:
-        """Whether a guesser at the floor would score this only once in forty sets of so many sequences."""
-        if self.value is None:
-            return False
-        return self.value > (self.floor if self.sequences is None else band(self.floor, self.sequences)[1])
-
-
-def word(bar: float, inside: Score, outside: Score | None, *, diverged: bool = False) -> Word:
-    """In distribution first: who diverged, sits at the floor or did not fit has nothing to say about other ranges.
-
-    Without `outside` the answer is about the training range alone: `solves` means that the run learned the task.
-    """
-    if diverged or inside.diverged or (outside is not None and outside.diverged):
-        return Word.DIVERGED
-    if inside.value is None:
-        return Word.UNKNOWN
-    if not inside.above_floor:
-        return Word.AT_CHANCE
-    if inside.value < bar:
-        return Word.DID_NOT_FIT
-    if outside is None:
-        return Word.SOLVES
-    if outside.value is None:
-        return Word.OUT_OF_RANGE
-    if outside.value >= bar:
-        return Word.SOLVES
-    return Word.PARTIAL if outside.above_floor else Word.FITS
+def conclude(
+    encodings: Sequence[str],
+    shown: Range,
+    pairs: Sequence[Contrast],
+    learned: Mapping[str, tuple[int, int]],
+    needed: int,
+) -> Verdict:
+    """The verdict on a task. `learned` is empty where that is unknown; fewer seeds than needed recommend nobody."""
+    seeds = min((len(cell.seeds) for cell in shown.cells if cell.seeds), default=0)
+    missed = unseen(seeds) if seeds else None
+    if len(encodings) < 2:
+        return Verdict(Finding.ALONE, (), seeds, missed)
+    if any(of for _, of in learned.values()) and not any(good for good, _ in learned.values()):
+        return Verdict(Finding.NOT_LEARNED, (), seeds, missed)
+    if seeds < needed:
+        return Verdict(Finding.OPEN, (), seeds, missed)
+    tests = _Tests(encodings, shown, pairs)
+    use = tests.top(reliable=True)
+    if use:
+        return Verdict(Finding.USE, use, seeds, missed)
+    return Verdict(Finding.OPEN, (), seeds, missed, tests.top(reliable=False))
 
 
-def words_of(rows: Sequence[Mapping[str, Any]], bar: float | None, diverged: bool = False) -> list[Word | None]:
-    """The words of one run, one for each of its rows (with split, length, score, floor and sequences).
+class _Tests:
+    """Who is above whom on the headline range; rows and columns of tables are the encodings in their order."""
 
-    Rows of `ood` and `shift` are judged by the longest row of `id` first, and unknown without one; all others by
-    themselves. A task scored by loss (no bar) has no words.
-    """
-    if bar is None:
-        return [None] * len(rows)
-    start = max((row for row in rows if row["split"] == "id"), key=lambda row: row["length"], default=None)
-    words: list[Word | None] = []
-    for row in rows:
-        if row["split"] not in ("ood", "shift"):
-            words.append(word(bar, _score(row), None, diverged=diverged))
-        else:
-            inside = Score(None, 0.0) if start is None else _score(start)
-            words.append(word(bar, inside, _score(row), diverged=diverged))
-    return words
+    def __init__(self, encodings: Sequence[str], shown: Range, pairs: Sequence[Contrast]) -> None:
+        self.encodings, at = encodings, {encoding: index for index, encoding in enumerate(encodings)}
+        self.claims, self.by_learning = np.zeros((2, len(at), len(at)), dtype=bool)
+        for pair in pairs:
+            if pair.claim:
+                self.claims[at[pair.better], at[pair.worse]] = True
+                self.by_learning[at[pair.better], at[pair.worse]] |= pair.basis is Basis.LEARNING
+        cells = sorted(shown.cells, key=lambda cell: at[cell.encoding])
+        self.refuses = np.array([cell.word is Word.OUT_OF_RANGE for cell in cells])
+        self.goes = np.array([bool(c.words) and c.words.keys() <= {Word.SOLVES, Word.PARTIAL} for c in cells])
+        self.failure_rate = np.array([cell.failed[0] / cell.failed[1] if cell.failed[1] else 0.0 for cell in cells])
 
+    def top(self, *, reliable: bool) -> tuple[str, ...]:
+        """The smallest group of which everyone is above everyone else, if nobody in it is above another.
 
-def _score(row: Mapping[str, Any]) -> Score:
-    return Score(row["score"], row["floor"], row["sequences"])
+        Somebody has to be tested: to go where all others cannot is a fact and no result of a test.
+        """
+        above = self._above(reliable)
+        order = np.argsort(-above.sum(axis=1), kind="stable")
+        claims, above = self.claims[np.ix_(order, order)], above[np.ix_(order, order)]
+        for size in range(1, len(order)):
+            if claims[size - 1, :size].any() or claims[:size, size - 1].any():
+                return ()
+            if above[:size, size:].all():
+                tested = claims[:size].any(axis=1).all()
+                return tuple(self.encodings[one] for one in sorted(order[:size].tolist())) if tested else ()
+        return ()
 
+    def _above(self, reliable: bool) -> Bool[np.ndarray, "one two"]:
+        """By scores or learning, and not the other way by the other of the two; or by going there at all.
 
-def normalized(value: float, chance: float) -> float:
-    """0 at chance, 1 when all is right."""
-    return (value - chance) / (1 - chance)
+        Higher scores of the seeds that have any do not make up for failing in more seeds (`reliable`).
+        """
+        worse = self.failure_rate[:, None] > self.failure_rate
+        claimed = self.by_learning | ~worse if reliable else True
+        above: Bool[np.ndarray, "one two"] = ~self.claims.T & np.where(
+            self.claims, claimed, self.goes[:, None] & self.refuses
+        )
+        np.fill_diagonal(above, False)
+        return above

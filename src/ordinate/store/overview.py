@@ -4,9 +4,8 @@ import time
 from typing import Any
 
 from ordinate.core.errors import InputError, told
-from ordinate.statistics.headline import headline
-from ordinate.statistics.observation import range_name
-from ordinate.statistics.verdict import words_of
+from ordinate.statistics.observations import headline, range_name
+from ordinate.statistics.words import words_of
 from ordinate.store.files import refuse_link, regular
 from ordinate.store.run import Run
 from ordinate.store.store import Store

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ordinate.core.amounts import duration
-from ordinate.statistics.pairs import seeds_needed
+from ordinate.statistics.holm import seeds_needed
 from ordinate.studies import cost
 from ordinate.studies.compare import Job
 from ordinate.studies.plan import MANY

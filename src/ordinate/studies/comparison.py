@@ -3,11 +3,11 @@
 import hashlib
 import shlex
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinate.statistics.analysis import Analysis, TaskAnalysis
+from ordinate.statistics.sentences import verdicts
+from ordinate.statistics.types import Analysis, TaskAnalysis
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -91,9 +91,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """The verdicts, one sentence a line."""
-        # The words are the report's, which is made of comparisons and not the other way round.
-        sentences = import_module("ordinate.report.sentences")
-        return "\n".join(sentences.verdicts(self.analysis))
+        return "\n".join(verdicts(self.analysis))
 
 
 def from_results(analysis: Analysis, path: Path) -> Comparison:

@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ordinate.core.errors import InputError
+from ordinate.statistics.holm import seeds_needed
 from ordinate.statistics.looks import MOST
-from ordinate.statistics.pairs import seeds_needed
 from ordinate.studies.plan import PILOT_SHARE, Study
 from ordinate.training import RunConfig
 from ordinate.training.config import DIM

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ordinate.statistics.alarms import oversized
-from ordinate.statistics.analysis import Alarm, Analysis, TaskAnalysis
 from ordinate.statistics.analyze import analyze
-from ordinate.statistics.observation import Observation
+from ordinate.statistics.observations import Observation
 from ordinate.statistics.reach import Steps
-from ordinate.statistics.verdict import Word
+from ordinate.statistics.types import Alarm, Analysis, TaskAnalysis
+from ordinate.statistics.words import Word
 from ordinate.studies.state import Arm, State
 
 

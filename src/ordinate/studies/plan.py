@@ -13,8 +13,8 @@ from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.core.letters import plain
 from ordinate.core.rules import RULES
+from ordinate.statistics.holm import pairs_of, seeds_needed
 from ordinate.statistics.looks import MOST
-from ordinate.statistics.pairs import pairs_of, seeds_needed
 from ordinate.training import RunConfig, resolve
 from ordinate.training.config import rebuild
 from ordinate.training.limits import check_numbers

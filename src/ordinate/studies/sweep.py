@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from ordinate.statistics.observation import range_name
-from ordinate.statistics.verdict import Score
+from ordinate.statistics.observations import range_name
+from ordinate.statistics.words import Score
 from ordinate.studies.comparison import RatePoint, Sweep
 
 LOWEST, HIGHEST = 1e-5, 1e-1  # the grid grows no further

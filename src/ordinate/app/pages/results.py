@@ -13,8 +13,8 @@ from ordinate.app.pictures import plain
 from ordinate.core.errors import InputError
 from ordinate.report.chart import short
 from ordinate.statistics.analyze import analyze, few_seeds
-from ordinate.statistics.observation import Observations
-from ordinate.statistics.pairs import pairs_of
+from ordinate.statistics.holm import pairs_of
+from ordinate.statistics.observations import Observations
 from ordinate.statistics.results_file import parse_results
 from ordinate.studies.comparison import Comparison, from_results
 

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any
 
 from ordinate.statistics.interval import Interval
-from ordinate.statistics.observation import Direction, RangeKey, Split, range_name
+from ordinate.statistics.observations import Direction, RangeKey, Split, range_name
 from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.reach import Reach, Steps
-from ordinate.statistics.verdict import Word
-from ordinate.statistics.welch import Difference
+from ordinate.statistics.tests import Difference
+from ordinate.statistics.words import Word
 
 Record = dict[str, str | int | float | None]
 RULES = "2"  # which rules of a fair comparison were applied: raised when results of two kinds must not be mixed

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from ordinate.statistics.analysis import Cell, Contrast, Outcome, TaskAnalysis
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.reach import Reach, Steps
-from ordinate.statistics.verdict import Word
+from ordinate.statistics.types import Cell, Contrast, Outcome, TaskAnalysis
+from ordinate.statistics.words import Word
 
 MOST_LISTED, FIRST = 40, 12  # names that a sentence lists; of more than that, so many
 

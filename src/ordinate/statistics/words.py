@@ -1,0 +1,88 @@
+"""The word for one run on one range, decided in a fixed order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ordinate.statistics.distributions import band
+
+
+class Word(StrEnum):
+    """What one seed did. Out of distribution only a seed that learned the task has more to say than that it did not."""
+
+    DIVERGED = "diverged"
+    AT_CHANCE = "at chance"  # in distribution inside the floor's band
+    DID_NOT_FIT = "did not fit"  # in distribution below the bar
+    OUT_OF_RANGE = "out of range"  # the encoding cannot go there
+    SOLVES = "solves"  # at the bar
+    PARTIAL = "partial"  # above the floor's band
+    FITS = "fits"  # learned in distribution, at the floor there
+    UNKNOWN = "not scored in distribution"  # so that nobody knows whether it learned the task
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score with what it must be seen against. `value` is None where the encoding cannot go, or diverged."""
+
+    value: float | None
+    floor: float
+    sequences: int | None = None  # none: unknown, so the floor has no band
+    diverged: bool = False
+
+    @property
+    def above_floor(self) -> bool:
+        """Whether a guesser at the floor would score this only once in forty sets of so many sequences."""
+        if self.value is None:
+            return False
+        return self.value > (self.floor if self.sequences is None else band(self.floor, self.sequences)[1])
+
+
+def word(bar: float, inside: Score, outside: Score | None, *, diverged: bool = False) -> Word:
+    """In distribution first: who diverged, sits at the floor or did not fit has nothing to say about other ranges.
+
+    Without `outside` the answer is about the training range alone: `solves` means that the run learned the task.
+    """
+    if diverged or inside.diverged or (outside is not None and outside.diverged):
+        return Word.DIVERGED
+    if inside.value is None:
+        return Word.UNKNOWN
+    if not inside.above_floor:
+        return Word.AT_CHANCE
+    if inside.value < bar:
+        return Word.DID_NOT_FIT
+    if outside is None:
+        return Word.SOLVES
+    if outside.value is None:
+        return Word.OUT_OF_RANGE
+    if outside.value >= bar:
+        return Word.SOLVES
+    return Word.PARTIAL if outside.above_floor else Word.FITS
+
+
+def words_of(rows: Sequence[Mapping[str, Any]], bar: float | None, diverged: bool = False) -> list[Word | None]:
+    """The words of one run, one for each of its rows (with split, length, score, floor and sequences).
+
+    Rows of `ood` and `shift` are judged by the longest row of `id` first, and unknown without one; all others by
+    themselves. A task scored by loss (no bar) has no words.
+    """
+    if bar is None:
+        return [None] * len(rows)
+    start = max((row for row in rows if row["split"] == "id"), key=lambda row: row["length"], default=None)
+    words: list[Word | None] = []
+    for row in rows:
+        if row["split"] not in ("ood", "shift"):
+            words.append(word(bar, _score(row), None, diverged=diverged))
+        else:
+            inside = Score(None, 0.0) if start is None else _score(start)
+            words.append(word(bar, inside, _score(row), diverged=diverged))
+    return words
+
+
+def _score(row: Mapping[str, Any]) -> Score:
+    return Score(row["score"], row["floor"], row["sequences"])
+
+
+def normalized(value: float, chance: float) -> float:
+    """0 at chance, 1 when all is right."""
+    return (value - chance) / (1 - chance)
