@@ -44,7 +44,7 @@ def test_coverage_refuses_what_it_cannot_draw() -> None:
     with pytest.raises(InputError, match="need limit >= 9, got 8"):
         draw("offset", sides=(9,), limit=8, generator=generator(0))
     with pytest.raises(InputError, match="did you mean randomized"):
-        draw("randomized", sides=(9,), limit=9, generator=generator(0))
+        draw("randomised", sides=(9,), limit=9, generator=generator(0))
 
 
 def test_named_streams_are_their_own() -> None:

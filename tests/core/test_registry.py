@@ -33,7 +33,7 @@ class Root(Encoding):
         super().__init__(shape, shift_invariant=True)
         self.slope = slope
 
-    def gap_bias(self, gaps):
+    def relative_bias(self, gaps):
         return -self.slope * gaps.abs().float().sqrt().expand(self.shape.heads, -1)
 '''
 

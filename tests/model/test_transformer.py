@@ -260,7 +260,7 @@ def test_replaced_modules_and_hooks_are_used_in_generation() -> None:
         if change == "norm":
             model.norm = torch.nn.Sequential(model.norm, torch.nn.Tanh())
         elif change == "hook":
-            model.blocks[0].upcast.register_forward_hook(lambda module, inputs, output: output * 3)
+            model.blocks[0].wide.register_forward_hook(lambda module, inputs, output: output * 3)
         else:
             model.blocks[1].narrow = torch.nn.Sequential(model.blocks[1].narrow, torch.nn.Tanh())
         with torch.no_grad():
@@ -313,7 +313,7 @@ def test_a_configuration_made_by_hand_is_as_strict_as_any() -> None:
     """In a process without the tests' own type checks, as a user has it."""
     code = """
 import torch
-from ordinate import InputError, ModelConfig, Place, Transformer
+from ordinate import InputError, ModelConfig, Positions, Transformer
 settings = dict(norm="LayerNorm", dim="wide", causal="no", readout="cls", dropout="x", encoding=5)
 for key, wrong in settings.items():
     try:
@@ -321,7 +321,7 @@ for key, wrong in settings.items():
     except InputError as error:
         print(error)
 try:
-    Place(torch.arange(3))
+    Positions(torch.arange(3))
 except InputError as error:
     print(error)
 model, x = Transformer(ModelConfig(vocabulary=4, encoding="none")).eval(), torch.zeros(2, 3, dtype=torch.long)
@@ -340,7 +340,7 @@ assert ModelConfig(vocabulary=4, encoding="none", dim=64.0, dropout=0).dim == 64
     told = ("tokens", "document_ids", "padding_mask", "positions")
     words = (
         *(f"{name} must be" for name in names),
-        "positions of shape",
+        "values of shape",
         *(f"{name} must be a tensor" for name in told),
     )
     for line, word in zip(done.stdout.splitlines(), words, strict=True):

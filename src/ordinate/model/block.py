@@ -85,10 +85,10 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
-        self.positions, self.residual, self.dropout = config.norm_place, config.residual, config.dropout
+        self.norm_place, self.residual, self.dropout = config.norm_place, config.residual, config.dropout
         self.attention = Attention(config, layer)
         gated = config.activation == "swiglu"
-        self.upcast = nn.Linear(config.dim, config.hidden_width * (2 if gated else 1), bias=config.bias)
+        self.wide = nn.Linear(config.dim, config.hidden_width * (2 if gated else 1), bias=config.bias)
         self.narrow = nn.Linear(config.hidden_width, config.dim, bias=config.bias)
         self.activation = _ACTIVATIONS[config.activation]
         normed = config.norm_place != "none"
@@ -105,10 +105,10 @@ class Block(nn.Module):
         """With `documents`, attention runs over each of them alone, and `bound` is bound to their places."""
         mixed = self.attention(self._before(x, self.attention_norm), bound, cache, documents)
         x = self._join(x, mixed, self.attention.output, self.attention_norm)
-        return self._join(x, self.activation(self.upcast(self._before(x, self.feed_norm))), self.narrow, self.feed_norm)
+        return self._join(x, self.activation(self.wide(self._before(x, self.feed_norm))), self.narrow, self.feed_norm)
 
     def _before(self, x: Tensor, norm: nn.Module | None) -> Tensor:
-        return norm(x) if norm is not None and self.positions == "pre" else x
+        return norm(x) if norm is not None and self.norm_place == "pre" else x
 
     def _join(self, x: Tensor, branch: Tensor, last: nn.Module, norm: nn.Module | None) -> Tensor:
         """The branch's last projection, dropout, the residual, and the norm if it comes after."""
@@ -123,7 +123,7 @@ class Block(nn.Module):
             if dropping:
                 added = F.dropout(added, self.dropout)
             joined = x + added if self.residual else added
-        after: Tensor = norm(joined) if norm is not None and self.positions == "post" else joined
+        after: Tensor = norm(joined) if norm is not None and self.norm_place == "post" else joined
         return after
 
 

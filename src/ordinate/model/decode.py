@@ -60,8 +60,8 @@ def _layer(block: Block, cache: Cache) -> Callable[..., Tensor]:
     attention: Attention = block.attention
     attend, read, width = attention.attend, attention.read, attention.width
     inputs, output = _linear(attention.inputs), _linear(attention.output)
-    upcast, narrow, activation = _linear(block.upcast), _linear(block.narrow), block.activation
-    pre, post, residual = block.positions == "pre", block.positions == "post", block.residual
+    wide, narrow, activation = _linear(block.wide), _linear(block.narrow), block.activation
+    pre, post, residual = block.norm_place == "pre", block.norm_place == "post", block.residual
     first, second = _norm(block.attention_norm), _norm(block.feed_norm)
 
     def run(x: Tensor, bound: BoundEncoding) -> Tensor:
@@ -72,7 +72,7 @@ def _layer(block: Block, cache: Cache) -> Callable[..., Tensor]:
         added = output(attend(heads, bound, cache, features).reshape(rows, -1))
         x = x + added if residual else added
         x = first(x) if post else x
-        added = narrow(activation(upcast(second(x) if pre else x)))
+        added = narrow(activation(wide(second(x) if pre else x)))
         x = x + added if residual else added
         return second(x) if post else x
 
