@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ordinate.app.pages import PAGES
 from ordinate.app.stores import STORE
 from ordinate.store import Store
 from ordinate.studies import cost
@@ -56,10 +57,10 @@ def draw(page: str, **view: str | list[str]) -> AppTest:
     """A page as main.py draws it, at an address that says `view`."""
     script = f"""
 import streamlit as st
-from ordinate.app.pages import {page}
+from ordinate.app.pages import {PAGES[page][0]} as drawn
 from ordinate.core.errors import InputError
 try:
-    {page}.page()
+    drawn.page()
 except InputError as error:
     st.error(str(error))
 """

@@ -121,9 +121,9 @@ def test_rates_that_are_no_numbers_are_a_sentence(own: Store) -> None:
 
 def test_a_finished_comparison_is_shown_and_not_started_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     job = prepare(TASK, "rope,alibi", seeds=2, store=filled.folder, settings=TINY | {"lr": 0.01})
-    from ordinate.app.pages import compare
+    from ordinate.app.pages import new_comparison
 
-    monkeypatch.setattr(compare, "_prepared", lambda task: job)
+    monkeypatch.setattr(new_comparison, "_prepared", lambda task: job)
     at = draw("compare", task="k_back")
     assert not at.exception
     assert at.button(key="start").disabled

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ordinate.app import comparison_view
-from ordinate.app.pictures import plain
+from ordinate.app.figure_view import plain
 from ordinate.statistics.sentences import sentences
 from ordinate.store import Store
 from ordinate.store.examples import open_examples

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ordinate.app import example_results
+from ordinate.app.figure_view import plain
 from ordinate.app.pages import results
-from ordinate.app.pictures import plain
 from ordinate.statistics.results_file import read_results
 
 from .conftest import draw
@@ -31,12 +30,12 @@ def test_the_page_says_what_is_wanted_before_anything_is_given() -> None:
     page = draw("results")
     assert not page.exception and not page.error and not page.subheader
     columns = page.dataframe[0].value
-    assert list(columns[columns["needed"] == "yes"]["column"]) == example_results.COLUMNS.split(",")[:6]
+    assert list(columns[columns["needed"] == "yes"]["column"]) == results.EXAMPLE_COLUMNS.split(",")[:6]
     assert f"{results.MOST_ROWS:,} rows" in words(page)
 
 
 def test_the_example_is_one_click_away_and_in_the_address(tmp_path: Path) -> None:
-    (tmp_path / "example.csv").write_text(example_results.text())
+    (tmp_path / "example.csv").write_text(results.example_results())
     assert len(read_results(tmp_path / "example.csv").observations) == 3 * 6 * 3
     page = draw("results")
     page.button[0].click().run()
@@ -76,7 +75,7 @@ def test_scores_that_are_no_number_are_runs_that_diverged() -> None:
 @pytest.mark.parametrize("name", ["../../x.csv", "<b>x</b>", "*x*", "[a](http://x)", "a" * 300, ""])
 def test_a_name_is_shown_as_text_and_opens_nothing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    page = uploaded(name, example_results.text().encode())
+    page = uploaded(name, results.example_results().encode())
     assert page.subheader[0].value == "recall"
     assert not list(tmp_path.iterdir()) and not list(tmp_path.parent.glob("x*"))
     if 0 < len(name) < 80:
@@ -87,7 +86,7 @@ def test_a_name_is_shown_as_text_and_opens_nothing(name: str, tmp_path: Path, mo
 
 def test_names_in_the_file_are_shown_as_text() -> None:
     text = (
-        example_results.text()
+        results.example_results()
         .replace("rotation", "<b>x</b>")
         .replace("slope", "*x*")
         .replace("recall", "[a](http://x)")

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ordinate.app import stores
-from ordinate.app.pictures import plain
+from ordinate.app.figure_view import plain
 from ordinate.store import Store, open_store
 from ordinate.store.files import Journal, write_json
 from ordinate.store.holder import Holder, started

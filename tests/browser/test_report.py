@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from ordinate.report import write
 from ordinate.report.chart import data
+from ordinate.report.comparison_tables import results
 from ordinate.report.figures import figures
 from ordinate.report.table import comma_separated
-from ordinate.report.tables import results
 from ordinate.studies.comparison import Comparison
 
 # Made up beside the report's other tests, which are another package.

@@ -13,11 +13,11 @@ import plotly.graph_objects
 import pytest
 from PIL import Image
 
-from ordinate.report import paper, render
+from ordinate.report import draw_matplotlib, render
 from ordinate.report.chart import Chart, Heat, data, file_names, short, thin
 from ordinate.report.colors import PALETTE, styles
+from ordinate.report.draw_plotly import draw
 from ordinate.report.figures import figures
-from ordinate.report.screen import draw
 from ordinate.report.table import comma_separated
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
@@ -263,7 +263,7 @@ def test_a_run_that_diverged_takes_no_picture_with_it(tmp_path: Path, hole: floa
     assert heats[0].top == 0.125 and heats[1].top == 1.0 and "the run diverged" in heats[0].note
     for figure in (*heats[:2], chart(broken, "k_back-k-3-learning")):
         json.dumps(draw(figure), allow_nan=False)
-        assert paper.save(figure)["png"]
+        assert draw_matplotlib.save(figure)["png"]
         assert not {"nan", "inf"} & set(comma_separated(data(figure)).replace("\n", ",").split(","))
     assert "</html>" in render(broken, "html")
 
@@ -287,18 +287,18 @@ def test_paper_is_the_same_every_time_with_fonts_that_publishers_take(comparison
     chosen = [f for f in figures(comparison) if f.name in ("k_back-k-3-rates", "k_back-k-3-attention-rope")]
     assert len(chosen) == 2
     for figure in chosen:
-        files = paper.save(figure)
-        assert files == paper.save(figure)
+        files = draw_matplotlib.save(figure)
+        assert files == draw_matplotlib.save(figure)
         assert files["pdf"].startswith(b"%PDF") and b"/Type3" not in files["pdf"] and b"/FontFile2" in files["pdf"]
         picture = Image.open(io.BytesIO(files["png"]))
-        assert picture.width == round(300 * paper.WIDTH)
+        assert picture.width == round(300 * draw_matplotlib.WIDTH)
         assert len(set(picture.convert("L").getdata())) > 20
 
 
 def test_paper_takes_any_name() -> None:
     names = ("$x$ ^ {", "_hidden", "%s \\", "x" * 90)
     drawn = next(figure for figure in figures(sample(names)) if figure.name.endswith("length"))
-    assert paper.save(drawn)["png"]
+    assert draw_matplotlib.save(drawn)["png"]
 
 
 def test_the_data_behind_a_picture_are_its_points(comparison: Comparison) -> None:

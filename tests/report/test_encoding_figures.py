@@ -17,9 +17,9 @@ from ordinate.report import encoding_numbers as numbers
 from ordinate.report import paper
 from ordinate.report.chart import Chart, Figure, Heat, Panel, Series, data
 from ordinate.report.colors import COLD, NEUTRAL, WARM, Style
+from ordinate.report.draw_plotly import draw
+from ordinate.report.encoding_figures import encoding_figures
 from ordinate.report.encoding_numbers import Setting
-from ordinate.report.encoding_pictures import encoding_pictures
-from ordinate.report.screen import draw
 from ordinate.report.table import comma_separated
 
 SMALL = Setting(head_dim=16, heads=4, length=16, reach=48)
@@ -33,7 +33,7 @@ VARIANTS = [
 
 def figures(text: str, setting: Setting = SMALL) -> dict[str, Figure]:
     name = text.partition("(")[0]
-    return {figure.name.removeprefix(f"{name}-"): figure for figure in encoding_pictures(text, setting).figures}
+    return {figure.name.removeprefix(f"{name}-"): figure for figure in encoding_figures(text, setting).figures}
 
 
 def curves(figure: Figure) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -64,9 +64,9 @@ def sound(found: dict[str, Figure]) -> None:
 def test_every_encoding_has_sound_pictures(name: str, setting: Setting) -> None:
     if setting.both_ways and encodings.example(name).causal_only:
         with pytest.raises(InputError, match="causal attention alone"):
-            encoding_pictures(name, setting)
+            encoding_figures(name, setting)
         return
-    shown = encoding_pictures(name, setting)
+    shown = encoding_figures(name, setting)
     assert len({figure.name for figure in shown.figures}) == len(shown.figures)
     assert bool(shown.figures) == (encodings.example(name).family != "none")
     assert shown.figures or "Nothing to draw" in shown.remarks[0]
@@ -141,15 +141,15 @@ def test_past_the_trained_positions_clipped_rows_are_familiar_and_new_ones_are_n
 
 
 def test_a_refusal_is_told_in_the_encodings_words_and_drawing_ends_there() -> None:
-    shown = encoding_pictures("learned", SMALL)
+    shown = encoding_figures("learned", SMALL)
     assert shown.refusal.startswith("position 47 is out of range: learned refuses from position 16 on")
     assert panels(shown.figures[0])[0].shape == (64, 16)
-    assert not encoding_pictures("learned", replace(SMALL, reach=16)).refusal
+    assert not encoding_figures("learned", replace(SMALL, reach=16)).refusal
 
 
 def test_what_starts_as_nothing_is_drawn_with_random_values() -> None:
-    assert "random values in place of trained ones" in encoding_pictures("cope", SMALL).remarks[0]
-    assert "before training" in encoding_pictures("t5", SMALL).remarks[0]
+    assert "random values in place of trained ones" in encoding_figures("cope", SMALL).remarks[0]
+    assert "before training" in encoding_figures("t5", SMALL).remarks[0]
 
 
 def test_where_a_query_stands_matters_the_trained_length_is_drawn_apart() -> None:
@@ -189,7 +189,7 @@ def test_pictures_use_no_randomness_of_their_own() -> None:
 @pytest.mark.parametrize(("text", "words"), [("rop", "did you mean"), ("rope+t5", "one encoding at a time")])
 def test_what_cannot_be_drawn_is_one_sentence(text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        encoding_pictures(text, SMALL)
+        encoding_figures(text, SMALL)
 
 
 def test_signed_colors_have_zero_in_the_middle() -> None:

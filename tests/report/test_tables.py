@@ -12,19 +12,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from ordinate.report import render
-from ordinate.report.table import (
-    Column,
-    Entries,
-    Rows,
-    Table,
-    as_json,
-    comma_separated,
-    csv_field,
-    latex,
-    markdown,
-    plain,
-)
-from ordinate.report.tables import matrix, pairs, ranks, results, settings, summary, sweep, tables, winner
+from ordinate.report.comparison_tables import matrix, pairs, ranks, results, settings, summary, sweep, tables, winner
+from ordinate.report.json_document import Entries, as_json, table_document
+from ordinate.report.table import Column, LazyRows, Table, comma_separated, csv_field, latex, markdown
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.types import Analysis
@@ -100,7 +90,7 @@ def test_latex_is_balanced_and_escaped() -> None:
 
 def test_json_has_no_words_that_json_does_not_know() -> None:
     table = Table("t", "t", (Column("a", "a"),), ((math.inf,), (math.nan,), (1.5,)))
-    rows = json.loads(as_json(plain(table)), parse_constant=pytest.fail)["rows"]
+    rows = json.loads(as_json(table_document(table)), parse_constant=pytest.fail)["rows"]
     assert [row["a"] for row in rows] == [None, None, 1.5]
     document = json.loads(render(sample(), "json"), parse_constant=pytest.fail)
     assert document["tables"]["results"][0]["task"] == "k_back(k=3)"
@@ -225,10 +215,10 @@ def test_rows_are_made_when_they_are_looked_at() -> None:
         made.append(number)
         return (number, number**2)
 
-    rows = Rows(range(1_000_000), make)
+    rows = LazyRows(range(1_000_000), make)
     assert len(rows) == 1_000_000 and rows[3] == (3, 9) and list(rows[5:7]) == [(5, 25), (6, 36)] and made == [3, 5, 6]
     few = Table("t", "T", (Column("n", "n"), Column("square", "square")), rows[:2])
-    assert json.loads(as_json(plain(few)))["rows"] == [{"n": 0, "square": 0}, {"n": 1, "square": 1}]
+    assert json.loads(as_json(table_document(few)))["rows"] == [{"n": 0, "square": 0}, {"n": 1, "square": 1}]
 
 
 def test_entries_of_an_object_come_one_by_one() -> None:

@@ -6,14 +6,14 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from ordinate.app import attention_view, pictures
-from ordinate.app.pictures import plain
+from ordinate.app import figure_view
+from ordinate.app.figure_view import plain
 from ordinate.report import FORMATS, render
 from ordinate.report.alarms import alarm_lines
 from ordinate.report.chart import Chart
+from ordinate.report.comparison_tables import tables
 from ordinate.report.figures import figures
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
-from ordinate.report.tables import tables
 from ordinate.statistics.phrases import cell_words, learned_words, mean_and_interval, reach_words, steps_words
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Cell, TaskAnalysis
@@ -82,7 +82,7 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
     )
     _beside(charts, f"{key}-{task.task}", beside)
     maps = {p.encoding: p.attention for p in comparison.profiles if p.task == task.task and p.attention is not None}
-    attention_view.choose(maps, f"{key}-{task.task}", what="Encoding")
+    figure_view.choose_attention(maps, f"{key}-{task.task}", what="Encoding")
 
 
 def overview(task: TaskAnalysis) -> pd.DataFrame:
@@ -121,7 +121,7 @@ def _beside(charts: Sequence[Chart], key: str, count: int) -> None:
     for start in range(0, len(charts), count):
         for column, chart in zip(st.columns(count), charts[start : start + count], strict=False):
             with column:
-                pictures.show(chart, f"{key}-{chart.name}")
+                figure_view.show(chart, f"{key}-{chart.name}")
 
 
 def frame(table: Table) -> pd.DataFrame:

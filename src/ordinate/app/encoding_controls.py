@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from ordinate import encodings
-from ordinate.app.pictures import plain
+from ordinate.app.figure_view import plain
 from ordinate.core.choice import parse_choice
 from ordinate.core.config import parse_value, write_value
 from ordinate.core.encoding import FAMILIES

@@ -8,14 +8,14 @@ from typing import Any
 import streamlit as st
 
 from ordinate import encodings, tasks
-from ordinate.app import pictures
+from ordinate.app import figure_view
 from ordinate.app.encoding_controls import ask_parameters
-from ordinate.app.pictures import plain
+from ordinate.app.figure_view import plain
 from ordinate.core.choice import Choice, parse_choice
 from ordinate.core.encoding import FAMILIES, PAST_MEANS, Encoding, Paper
 from ordinate.core.errors import InputError
+from ordinate.report.encoding_figures import EncodingFigures, encoding_figures
 from ordinate.report.encoding_numbers import Setting, make, overrides
-from ordinate.report.encoding_pictures import EncodingPictures, encoding_pictures
 
 ACTS = {
     "token embeddings": ("embed",),
@@ -80,9 +80,9 @@ def _made(name: str, given: dict[str, Any], setting: Setting) -> Encoding:
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
-def _drawn(text: str, setting: Setting) -> EncodingPictures:
+def _drawn(text: str, setting: Setting) -> EncodingFigures:
     try:
-        return encoding_pictures(text, setting)
+        return encoding_figures(text, setting)
     except InputError:
         raise
     except Exception as error:  # a plug-in whose hooks are not right yet
@@ -122,13 +122,13 @@ def _paper(paper: Paper) -> str:
     return words
 
 
-def _pictures(slot: str, drawn: EncodingPictures) -> None:
+def _pictures(slot: str, drawn: EncodingFigures) -> None:
     for remark in drawn.remarks:
         st.caption(plain(remark))
     if drawn.refusal:
         st.info(f"Past the range: {plain(drawn.refusal)}", icon=":material/block:")
     for number, figure in enumerate(drawn.figures):
-        pictures.show(figure, f"{slot}-picture-{number}")
+        figure_view.show(figure, f"{slot}-picture-{number}")
 
 
 def _lines(name: str, given: dict[str, Any], encoding: Encoding) -> None:

@@ -3,11 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from ordinate.app import comparison_view, jobs, pictures
-from ordinate.app.garbage import settle
-from ordinate.app.pictures import plain
+from ordinate.app import comparison_view, figure_view, jobs
+from ordinate.app.figure_view import plain
 from ordinate.app.run_data import tail
-from ordinate.app.watch import EVERY, Look, Watched
+from ordinate.app.watch import EVERY, Snapshot, Watched, freeze_garbage
 from ordinate.core.amounts import duration
 from ordinate.report.colors import styles
 from ordinate.report.curves import learning_curves
@@ -67,7 +66,7 @@ def _unfinished(store: Store, kept: Kept, missing: int, key: str) -> None:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _watched(folder: str, _store: Store, _kept: Kept) -> Watched:
-    settle()
+    freeze_garbage()
     return Watched(_kept.study, _store)
 
 
@@ -93,7 +92,7 @@ def _live(store: Store, kept: Kept, key: str) -> None:
         _runs(look, key)
 
 
-def _left(look: Look) -> str:
+def _left(look: Snapshot) -> str:
     """From the time that finished runs took."""
     took = [run["seconds"] for run in look.runs if run["seconds"] is not None]
     if not took:
@@ -103,18 +102,18 @@ def _left(look: Look) -> str:
     return f", about {duration(sum(took) / len(took) * waiting / max(1, len(under_way)))} left"
 
 
-def _curves(kept: Kept, look: Look, key: str) -> None:
+def _curves(kept: Kept, look: Snapshot, key: str) -> None:
     looks = styles(kept.study.encodings)
     for task in kept.study.tasks:
         curves = [curve for curve in look.curves if curve.task == task]
         chart = learning_curves(task, curves, looks, order=kept.study.encodings, metric="score")
         if chart is not None:
-            pictures.show(chart, f"{key}-live-{task}", download=False)
+            figure_view.show(chart, f"{key}-live-{task}", download=False)
     if kept.study.rates and not any(curve.steps for curve in look.curves):
         st.caption("Learning rates are chosen on a pilot seed first; curves of reported seeds follow.")
 
 
-def _runs(look: Look, key: str) -> None:
+def _runs(look: Snapshot, key: str) -> None:
     order = {"running": 0, "failed": 1, "damaged": 2, "diverged": 3, "interrupted": 4, "waiting": 5, "done": 6}
     rows = sorted(look.runs, key=lambda run: order.get(run["state"], 9))
     table = pd.DataFrame(rows)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from ordinate.app.names import PAGES
-from ordinate.app.pictures import plain
+from ordinate.app.figure_view import plain
+from ordinate.app.pages import PAGES
 from ordinate.core.errors import InputError
 
 
@@ -15,13 +15,13 @@ def _pages() -> dict[str, st.Page]:
     first = next(iter(PAGES))
     return {
         name: st.Page(
-            import_module(f"ordinate.app.pages.{name}").page,
+            import_module(f"ordinate.app.pages.{module}").page,
             title=title,
             icon=icon,
             url_path=name,
             default=name == first,
         )
-        for name, (title, icon) in PAGES.items()
+        for name, (module, title, icon) in PAGES.items()
     }
 
 

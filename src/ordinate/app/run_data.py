@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from ordinate.app.watch import Reader
+from ordinate.app.watch import JournalReader
 from ordinate.core.errors import InputError
 from ordinate.report.run_figures import Points
 from ordinate.store import Run, Store
@@ -19,7 +19,7 @@ MOST_LOG = 100_000  # bytes from the end
 
 
 @dataclass(frozen=True)
-class Facts:
+class RunFacts:
     """All that a page says of a run."""
 
     run: Run
@@ -35,7 +35,7 @@ class Facts:
         return max((points[-1][0] for points in self.points.values() if points), default=0)
 
 
-def read(run: Run) -> Facts:
+def read(run: Run) -> RunFacts:
     """A run as it is now. Nothing that may be wrong with its files is an error here."""
     problems: list[str] = []
     state: str = run.state
@@ -51,7 +51,7 @@ def read(run: Run) -> Facts:
         pace = result["timing"]["seconds"] / max(1, result["steps"])
     else:
         pace = _pace(run, step) if state == "running" else None
-    return Facts(run, state, config, result, points, pace, tuple(dict.fromkeys(problems)))
+    return RunFacts(run, state, config, result, points, pace, tuple(dict.fromkeys(problems)))
 
 
 def _config(run: Run, problems: list[str]) -> dict[str, Any]:
@@ -103,8 +103,8 @@ _reading = Lock()  # two tabs may look at the same run
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _reader(folder: Path) -> Reader:
-    return Reader()
+def _reader(folder: Path) -> JournalReader:
+    return JournalReader()
 
 
 def _growing(run: Run) -> Points:

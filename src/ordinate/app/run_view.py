@@ -7,11 +7,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ordinate.app import attention_view, pictures, run_list
-from ordinate.app.garbage import settle
-from ordinate.app.pictures import plain
-from ordinate.app.run_data import Facts, environment, read, tail
-from ordinate.app.watch import EVERY
+from ordinate.app import figure_view, run_list
+from ordinate.app.figure_view import plain
+from ordinate.app.run_data import RunFacts, environment, read, tail
+from ordinate.app.watch import EVERY, freeze_garbage
 from ordinate.core.amounts import duration
 from ordinate.core.config import write_value
 from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
@@ -30,7 +29,7 @@ def show(runs: Sequence[Run]) -> None:
         _beside(found)
     against, smoothing = _ways()
     if any(facts.state == "running" for facts in found):
-        settle()
+        freeze_garbage()
         st.fragment(_growing, run_every=EVERY)(runs, against, smoothing)
     else:
         _pictures(found, against, smoothing)
@@ -40,7 +39,7 @@ def show(runs: Sequence[Run]) -> None:
         _take_home(found[0])
 
 
-def _title(facts: Facts) -> None:
+def _title(facts: RunFacts) -> None:
     """What it is, how it went, and what went wrong."""
     st.subheader(plain(_name(facts)), anchor=False)
     _troubles(facts)
@@ -64,7 +63,7 @@ def _title(facts: Facts) -> None:
                 st.markdown(f"**{plain(value)}**")
 
 
-def _name(facts: Facts) -> str:
+def _name(facts: RunFacts) -> str:
     if not facts.config:
         return f"Run {facts.run.id}"
     seed = facts.config.get("seed")
@@ -72,7 +71,7 @@ def _name(facts: Facts) -> str:
     return f"{facts.config['task']} with {encoding_name(facts.config)}, {which}"
 
 
-def _troubles(facts: Facts) -> None:
+def _troubles(facts: RunFacts) -> None:
     for problem in facts.problems:
         st.error(plain(problem))
     step = f"step {facts.step:,}" if facts.step else "its first step"
@@ -85,7 +84,7 @@ def _troubles(facts: Facts) -> None:
         st.warning(f"Interrupted at {step}: start it again, and it goes on.")
 
 
-def _row(facts: Facts) -> dict[str, Any]:
+def _row(facts: RunFacts) -> dict[str, Any]:
     """As the table of runs says it."""
     if facts.result is not None:
         return describe(facts.run)
@@ -99,7 +98,7 @@ def _score(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _beside(found: Sequence[Facts]) -> None:
+def _beside(found: Sequence[RunFacts]) -> None:
     """What is alike and what is not."""
     st.subheader(f"{len(found)} runs side by side", anchor=False)
     labels = _labels(found)
@@ -122,7 +121,7 @@ def _beside(found: Sequence[Facts]) -> None:
         st.caption("None.")
 
 
-def _labels(found: Sequence[Facts]) -> list[str]:
+def _labels(found: Sequence[RunFacts]) -> list[str]:
     """A name for each run that no other of them has."""
     tasks = {facts.config.get("task") for facts in found}
     names = []
@@ -161,7 +160,7 @@ def _growing(runs: Sequence[Run], against: Against, smoothing: float) -> None:
     _pictures(found, against, smoothing)
 
 
-def _pictures(found: Sequence[Facts], against: Against, smoothing: float) -> None:
+def _pictures(found: Sequence[RunFacts], against: Against, smoothing: float) -> None:
     """Learning curves, and scores by length of each task."""
     drawn = _drawn(found)
     charts = [chart for metric in ("accuracy", "loss") if (chart := learning(drawn, metric, against, smoothing))]
@@ -173,10 +172,10 @@ def _pictures(found: Sequence[Facts], against: Against, smoothing: float) -> Non
     for start in range(0, len(charts), 2):
         for column, chart in zip(st.columns(2), charts[start : start + 2], strict=False):
             with column:
-                pictures.show(chart, f"run-{start}-{chart.name}")
+                figure_view.show(chart, f"run-{start}-{chart.name}")
 
 
-def _drawn(found: Sequence[Facts]) -> list[Drawn]:
+def _drawn(found: Sequence[RunFacts]) -> list[Drawn]:
     known = [(facts, label) for facts, label in zip(found, _labels(found), strict=True) if facts.config]
     looks = run_styles([encoding_name(facts.config) for facts, _ in known])
     return [
@@ -188,17 +187,17 @@ def _drawn(found: Sequence[Facts]) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _attention(found: Sequence[Facts]) -> None:
+def _attention(found: Sequence[RunFacts]) -> None:
     """Who looks at whom, by layer, head and example."""
     kept = {
         label: path
         for facts, label in zip(found, _labels(found), strict=True)
         if (path := facts.run.folder / "attention.safetensors").exists()
     }
-    attention_view.choose(kept, "run", what="Run", bind="query-params")
+    figure_view.choose_attention(kept, "run", what="Run", bind="query-params")
 
 
-def _settings(facts: Facts) -> None:
+def _settings(facts: RunFacts) -> None:
     """Every setting with what is usual, the environment, and the log."""
     if not facts.config:
         return
@@ -231,7 +230,7 @@ def _asked(run_id: str, _config: dict[str, Any]) -> tuple[dict[str, Any] | None,
     return again.usual(_config), again.command(_config)
 
 
-def _take_home(facts: Facts) -> None:
+def _take_home(facts: RunFacts) -> None:
     with st.container(horizontal=True):
         for name, kind in (("result.json", "application/json"), ("metrics.jsonl", "application/x-ndjson")):
             path = facts.run.folder / name

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
-from ordinate.app.names import PAGES
+from ordinate.app.pages import PAGES
 from ordinate.store.examples import open_examples
 
 
@@ -26,8 +26,8 @@ def _by_the_root(request: Request) -> RedirectResponse:
 def _warm_up() -> None:
     """Load what the first page needs while the browser loads its part."""
     open_examples()
-    for name in PAGES:
-        import_module(f"ordinate.app.pages.{name}")
+    for module, *_ in PAGES.values():
+        import_module(f"ordinate.app.pages.{module}")
 
 
 Thread(target=_warm_up, daemon=True).start()

@@ -1,8 +1,10 @@
 """A comparison under way, read from its store: each look reads only what is new."""
 
+import gc
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -17,7 +19,7 @@ EVERY = 2.0  # seconds between looks at what is under way
 
 
 @dataclass
-class Reader:
+class JournalReader:
     """The journal of one run, as far as it was read."""
 
     at: int = 0
@@ -53,7 +55,7 @@ class Reader:
 
 
 @dataclass(frozen=True)
-class Look:
+class Snapshot:
     """What a look found."""
 
     stage: str
@@ -69,16 +71,16 @@ class Watched:
 
     def __init__(self, study: Study, store: Store) -> None:
         self.state, self.store = State(study, store), store
-        self.readers: dict[str, Reader] = {}
+        self.readers: dict[str, JournalReader] = {}
         self.lock = Lock()
         self.metrics = {task: base.make_task().metric for task, _, base in study.bases}
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """How far it is now. Two tabs may ask at once."""
         with self.lock:
             return self._look()
 
-    def _look(self) -> Look:
+    def _look(self) -> Snapshot:
         self.state.failed = dict(self.state.damaged)  # runs that failed may be tried again, these are not
         stage = next_stage(self.state)
         named = {self._key(base): (task, encoding) for task, encoding, base in self.state.study.bases}
@@ -89,14 +91,14 @@ class Watched:
             rows.append(row | self._progress(config, self.metrics[task]))
             if config.seed != PILOT:
                 curves.append(self._curve(config, task, encoding))
-        return Look(stage.name, tuple(rows), tuple(curves))
+        return Snapshot(stage.name, tuple(rows), tuple(curves))
 
     @staticmethod
     def _key(config: RunConfig) -> tuple[str, Any]:
         return config.task, config.model.encoding
 
     def _points(self, config: RunConfig, metric: str) -> Sequence[tuple[int, float | None]]:
-        reader = self.readers.setdefault(config.id, Reader())
+        reader = self.readers.setdefault(config.id, JournalReader())
         reader.read(self.store, config.id)
         return reader.points.get(("valid", metric), [])
 
@@ -128,3 +130,11 @@ class Watched:
         else:
             points = list(self._points(config, self.metrics[task]))
         return Curve(task, encoding, config.seed, tuple(p[0] for p in points), tuple(p[1] for p in points))
+
+
+@cache
+def freeze_garbage() -> None:
+    """Streamlit collects garbage after every run of its script and visits all objects of torch each time. Freezing what
+    is loaded by now halves the cost of watching a comparison."""
+    gc.collect()
+    gc.freeze()

@@ -1,4 +1,4 @@
-"""What a picture shows, apart from who draws it: `screen` for a page, `paper` for print."""
+"""What a figure shows; `draw_plotly` draws it on a page, `draw_matplotlib` in print."""
 
 import math
 import re

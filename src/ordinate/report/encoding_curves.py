@@ -8,10 +8,10 @@ from torch import Tensor
 
 from ordinate.core.encoding import Encoding
 from ordinate.core.positions import AttentionContext
-from ordinate.report import encoding_figures as drawing
+from ordinate.report import encoding_charts as charts
 from ordinate.report import encoding_numbers as numbers
 from ordinate.report.chart import Chart, Heat, Panel, thin
-from ordinate.report.encoding_figures import Measured, Numbers
+from ordinate.report.encoding_charts import Measured, Numbers
 from ordinate.report.encoding_numbers import Setting
 
 MOST_CURVES, MOST_PANELS = 8, 4
@@ -86,7 +86,7 @@ def by_distance(case: Case, name: str, title: str, y_title: str, curves: list[Me
     if all(flat(torch.from_numpy(values)) for values in known):
         return
     length = case.setting.length
-    yield drawing.by_distance(f"{case.name} {name}", title, y_title, curves, length, case.name, note)
+    yield charts.by_distance(f"{case.name} {name}", title, y_title, curves, length, case.name, note)
 
 
 def side(case: Case) -> int:
@@ -100,7 +100,7 @@ def map_panels(case: Case, name: str, title: str, values: Tensor, value: str) ->
     rows = side(case)
     if flat(values):
         return
-    yield drawing.around(f"{case.name} {name}", title, panels(values.unflatten(-1, (rows, rows))), value)
+    yield charts.around(f"{case.name} {name}", title, panels(values.unflatten(-1, (rows, rows))), value)
 
 
 def panels(values: Tensor) -> list[Panel]:

@@ -1,158 +1,232 @@
-"""Pictures of what encodings do, made from plain arrays."""
+"""Which pictures an encoding gets: its hooks decide, never its name."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
 
-from ordinate.report.chart import Chart, Heat, Panel, Series, Shade
-from ordinate.report.colors import DASHES, Style, styles
+from ordinate.core.choice import parse_choice
+from ordinate.core.encoding import Encoding
+from ordinate.core.errors import InputError
+from ordinate.core.positions import AttentionContext
+from ordinate.report import encoding_charts as charts
+from ordinate.report import encoding_numbers as numbers
+from ordinate.report.chart import Figure, file_names
+from ordinate.report.encoding_charts import Measured
+from ordinate.report.encoding_curves import (
+    Case,
+    Summary,
+    array,
+    arrays,
+    by_distance,
+    distance_curves,
+    flat,
+    heads,
+    map_panels,
+    panels,
+    side,
+    summary,
+)
+from ordinate.report.encoding_numbers import Setting, overrides
 
-Numbers = NDArray[np.float32]
+MOST_POINTS = 256  # along a table, and of a curve
+MOST_CELLS = 128  # along the side of a matrix
+MOST_CHANNELS = 128  # of a table
+MOST_TOKENS = 128  # that attend to each other
+
+EQUAL = (
+    "Queries and keys are the same random unit vectors at every position: the mean over them, and the range of 95 % of"
+    " them where all heads agree. High: a key equal to the query stands out at that distance."
+)
+BIAS = "What is added to the score of a key so far away. Past the shaded part no distance was trained."
+CHANGE = "Queries and keys are random: the mean change of their score, and the range of 95 % of the changes."
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """Numbers along an axis, with the ends between which 95 % of the draws lie, if there are draws."""
+@dataclass(frozen=True)
+class EncodingFigures:
+    """Pictures, with what must be said beside them."""
 
-    label: str
-    x: Numbers
-    y: Numbers
-    low: Numbers | None = None
-    high: Numbers | None = None
+    figures: tuple[Figure, ...]
+    remarks: tuple[str, ...]
+    refusal: str  # why nothing is drawn past some position, or empty
 
 
-def vectors(name: str, values: Numbers, *, block: int, row_block: int) -> Heat:
-    """Channels by position."""
-    note = (
-        "Each column is the vector added at one position, beside token embeddings of size 1. Red is above zero, blue"
-        " below; fast channels change from column to column, slow ones keep their color."
+def encoding_figures(text: str, setting: Setting) -> EncodingFigures:
+    """All pictures of an encoding as people write it, `name` or `name(key=value)`."""
+    choices = parse_choice(text)
+    if len(choices) != 1:
+        raise InputError(f"one encoding at a time, got {text!r}")
+    encoding = numbers.make(choices[0].name, dict(choices[0].parameters), setting).eval()
+    setting, refusal = _within(encoding, setting)
+    case, remarks = Case(choices[0].name, encoding, setting), []
+    found, trained = list(_figures(case)), any(True for _ in encoding.parameters())
+    if not found and trained:
+        numbers.shaken(encoding, setting.seed)
+        found = list(_figures(case))
+        remarks.append("Before training it changes nothing: drawn with random values in place of trained ones.")
+    elif not found:
+        remarks.append("Nothing to draw: it leaves every embedding and every score as it is.")
+    elif trained:
+        remarks.append("Drawn as it is before training.")
+    names = file_names(figure.name for figure in found)
+    figures = tuple(replace(figure, name=names[figure.name]) for figure in found)
+    return EncodingFigures(figures, (*remarks, *_told(encoding)), refusal)
+
+
+def _within(encoding: Encoding, setting: Setting) -> tuple[Setting, str]:
+    """No farther than the encoding goes, and its own words for that."""
+    try:
+        encoding.check_range(numbers.along(encoding, 0, setting.reach)[0].k)
+    except InputError as error:
+        if encoding.limit < setting.reach:
+            return replace(setting, reach=encoding.limit), str(error)
+        raise
+    return setting, ""
+
+
+def _told(encoding: Encoding) -> Iterator[str]:
+    """What the drawn tokens are, for encodings that look at more than positions."""
+    if "tokens" in encoding.reads:
+        yield f"The drawn text is {numbers.TEXT.strip()} again and again."
+    if "segments" in encoding.reads:
+        yield "The second half of the drawn tokens is another segment."
+    if "relation" in encoding.reads:
+        yield "The relation of two drawn tokens is their distance."
+    if encoding.feature_width:
+        yield "The contents of the drawn tokens are random."
+
+
+def _figures(case: Case) -> Iterator[Figure]:
+    encoding = case.encoding
+    if overrides(encoding, "embed"):
+        yield from _added(case)
+    if overrides(encoding, "rotate", "qk_scores"):
+        yield from _turned(case)
+    if not encoding.biasless:
+        yield from _biased(case)
+    if overrides(encoding, "qk_scores", "score_mod") and encoding.family != "rotation":
+        yield from _changed(case)
+
+
+def _added(case: Case) -> Iterator[Figure]:
+    encoding, length, reach = case.encoding, case.setting.length, case.setting.reach
+    context, at = numbers.along(encoding, 0, reach)
+    values = numbers.added(encoding, context)
+    if not values.any():
+        yield from _taken(case)
+        return
+    if encoding.shape.axes > 1:
+        cells = numbers.added(encoding, numbers.on_grid(encoding, side(case)))
+        alike = torch.cosine_similarity(cells, cells[len(cells) // 2][None], dim=-1)
+        yield from map_panels(case, "map", "Similarity around the middle of a grid", alike[None], "cosine")
+    down = -(-encoding.shape.dim // MOST_CHANNELS)
+    down += 1 - down % 2  # odd, so that sines and cosines that take turns both stay
+    across = -(-reach // (2 * MOST_POINTS))
+    yield charts.vectors(case.name, array(values[::across, ::down].t()), block=across, row_block=down)
+    unit, size = torch.nn.functional.normalize(values, dim=-1), values.norm(dim=-1)
+    step = -(-reach // MOST_CELLS)
+    yield charts.similarity(case.name, array(unit[::step] @ unit[::step].t()), step)
+    trained, some = unit[:length], at[:: -(-reach // MOST_POINTS)]
+    middle = len(trained) // 2
+    lines = [
+        Measured("most similar trained position", *arrays(some, (unit[some] @ trained.t()).amax(dim=-1))),
+        Measured(f"similarity with position {middle}", *arrays(some, unit[some] @ unit[middle])),
+        Measured("size (1: mean of the trained)", *arrays(some, size[some] / size[:length].mean())),
+    ]
+    yield charts.familiar(case.name, lines, length)
+
+
+def _taken(case: Case) -> Iterator[Figure]:
+    """For those that add what neighbors hold."""
+    encoding, title = case.encoding, "How much a token takes from its neighbors"
+    if encoding.shape.axes > 1:
+        context = numbers.on_grid(encoding, side(case))
+        arrived = numbers.taken(encoding, context, context.k.length // 2)
+        yield from map_panels(case, "map", title, arrived[None], "share")
+        return
+    context, at = numbers.along(encoding, 0, case.setting.length)
+    giver = 0 if encoding.shape.causal else case.setting.length // 2
+    arrived = numbers.taken(encoding, context, giver)
+    note = "Root mean square of what reaches a token from one whose embedding is all ones, by distance."
+    lines = [Measured("", *arrays(at - giver, arrived))]
+    yield from by_distance(case, "taken", title, "what arrives", lines, note)
+
+
+def _turned(case: Case) -> Iterator[Figure]:
+    encoding, setting = case.encoding, case.setting
+    curves = distance_curves(
+        case, lambda context, looks: summary(numbers.equal_scores(encoding, context, looks, setting.seed))
     )
-    if row_block > 1:
-        note += f" One channel in {row_block} is drawn."
-    return Heat(
-        f"{name} table", "What is added, by position and channel", "position", "channel", (Panel("", values),), 1,
-        block, note, row_block=row_block, value="value", signed=True, square=False,
-    )  # fmt: skip
+    yield from by_distance(case, "score", "Score of equal vectors, by distance", "score", curves, EQUAL)
+    if encoding.shape.axes > 1:
+        context = numbers.on_grid(encoding, side(case))
+        scores = numbers.equal_scores(encoding, context, context.k.length // 2, setting.seed).mean(dim=0)
+        yield from map_panels(case, "map", "Score of equal vectors around the middle of a grid", scores, "score")
+    if overrides(encoding, "rotate"):
+        yield from _channels(case)
 
 
-def similarity(name: str, values: Numbers, block: int) -> Heat:
-    """Positions by positions."""
-    note = (
-        "The cosine of the vectors of two positions. Red: the two look alike; blue: opposite. A band along the diagonal"
-        " means that neighbors are alike; stripes along it mean that only the distance counts."
-    )
-    return Heat(
-        f"{name} similarity", "Similarity of positions", "position", "other position", (Panel("", values),), 1, block,
-        note, value="cosine", signed=True, row_height=330,
-    )  # fmt: skip
+def _channels(case: Case) -> Iterator[Figure]:
+    encoding, setting = case.encoding, case.setting
+    axes, angles, tables = range(encoding.shape.axes), {}, {}
+    step = -(-setting.reach // MOST_POINTS)
+    for axis in axes:
+        turned = numbers.turns(encoding, axis, setting.seed)
+        if turned is None or not (turned > 1e-9).any():
+            continue
+        prefix = f"axis {axis + 1}" if len(axes) > 1 else ""
+        for label, angle in heads(turned.movedim(1, 0), most=4):
+            angles[", ".join(filter(None, (prefix, label)))] = array(angle)
+        if not encoding.feature_width:
+            tables[prefix] = array(numbers.channel_scores(encoding, axis, setting.reach, step))
+    if angles:
+        yield charts.wavelengths(case.name, angles, encoding.feature_width > 0, setting.length)
+    if tables:
+        yield charts.channels(case.name, tables, block=step)
 
 
-def familiar(name: str, lines: Sequence[Measured], length: int) -> Chart:
-    """What the vectors of positions have in common with trained ones."""
-    note = (
-        "Past the shaded part nothing was trained. Where no trained position is similar (the first line falls), or the"
-        " size leaves 1, the model meets vectors that it has never seen."
-    )
-    return Chart(
-        f"{name} past", "Past the trained positions", "position", "cosine, size", _series(lines, name),
-        shade=Shade(0, length - 1, "trained"), note=note,
-    )  # fmt: skip
+def _biased(case: Case) -> Iterator[Figure]:
+    encoding = case.encoding
+
+    def of(context: AttentionContext, looks: int) -> Summary:
+        values = numbers.biases(encoding, context)
+        assert values is not None
+        return values[:, looks], None
+
+    yield from by_distance(case, "bias", "Bias by distance", "bias", distance_curves(case, of), BIAS)
+    if encoding.shape.axes > 1:
+        context = numbers.on_grid(encoding, side(case))
+        values, _ = of(context, context.k.length // 2)
+        yield from map_panels(case, "bias map", "Bias around the middle of a grid", values, "bias")
+        return
+    step = -(-case.setting.reach // MOST_CELLS)
+    context, _ = numbers.along(encoding, 0, case.setting.reach, step)
+    matrix = numbers.biases(encoding, context)
+    if matrix is None or flat(matrix):
+        return
+    if context.visible is not None:
+        matrix = matrix.masked_fill(~context.visible[0], torch.nan)
+    note = "Rows are queries, columns keys: blue lowers a score, red raises it. What a query does not see is empty."
+    title = "Bias of queries and keys"
+    yield charts.matrices(f"{case.name} bias matrix", title, panels(matrix), step, "bias", note)
 
 
-def by_distance(
-    name: str, title: str, y_title: str, lines: Sequence[Measured], length: int, encoding: str, note: str
-) -> Chart:
-    """Curves over the distance from query back to key."""
-    ahead = min((float(line.x.min()) for line in lines), default=0.0)
-    way = "query position - key position" if ahead < 0 else "positions back from the query"
-    shade = Shade(max(ahead, 1.0 - length), length - 1, "trained distances")
-    return Chart(name, title, way, y_title, _series(lines, encoding), shade=shade, note=note)
+def _changed(case: Case) -> Iterator[Figure]:
+    encoding, setting = case.encoding, case.setting
 
+    def of(context: AttentionContext, looks: int) -> Summary:
+        changed = numbers.changes(encoding, context, looks, setting.seed)
+        return summary(changed.flatten(0, 1)[:, None])  # all heads together
 
-def wavelengths(name: str, turns: Mapping[str, Numbers], spread: bool, length: int) -> Chart:
-    """Channels over their wavelengths: `turns` holds an angle per channel, [steps, e]."""
-    series, looks = [], _shades(name, len(turns))
-    still = int((np.stack([angles.max(axis=0) for angles in turns.values()]) <= 1e-9).all(axis=0).sum())
-    for (label, angles), style in zip(turns.items(), looks, strict=True):
-        angle = np.median(angles, axis=0)
-        moving = np.flatnonzero(angle > 1e-9)
-        waves = 2 * np.pi / angle[moving]
-        legend = label if len(turns) > 1 else ""
-        again = np.flatnonzero(np.diff(waves) < 0) + 1  # the next channels begin with fast ones: no line back to them
-        x, y = np.insert(waves, again, np.nan), np.insert(moving.astype(float), again, np.nan)
-        series.append(Series(label or "channels", _plain(x), _plain(y), style, label=legend))
-    note = "Each mark is a channel: so many positions and it has turned once. Those in the shaded part turn at least"
-    note += " once within the trained length; those right of it have never shown a whole turn."
-    if still:
-        note += f" {still} channels do not turn."
-    if spread:
-        note += " Content decides how far a token turns: drawn is the median over tokens with random contents."
-    return Chart(
-        f"{name} wavelengths", "Wavelength of each channel", "positions per turn", "channel", tuple(series),
-        shade=Shade(2, max(length, 2), "a whole turn is trained"), log_x=True, note=note,
-    )  # fmt: skip
-
-
-def channels(name: str, panels: Mapping[str, Numbers], *, block: int) -> Heat:
-    """What single channels add to a score, by distance."""
-    note = (
-        "A channel that is 1 in query and key: its part in their score by distance, a cosine where it turns by a fixed"
-        " angle. Columns that look alike are distances that cannot be told apart."
-    )
-    return Heat(
-        f"{name} channels", "What each channel adds to the score", "distance", "channel",
-        tuple(Panel(label, values) for label, values in panels.items()), min(len(panels), 2), block, note, row_block=1,
-        value="part", signed=True, square=False, row_height=220,
-    )  # fmt: skip
-
-
-def matrices(name: str, title: str, panels: Iterable[Panel], block: int, value: str, note: str) -> Heat:
-    """Queries by keys, one panel per head."""
-    drawn = tuple(panels)
-    return Heat(
-        name, title, "key", "query", drawn, min(len(drawn), 2), block, note, value=value, signed=True, row_height=220
-    )  # fmt: skip
-
-
-def around(name: str, title: str, panels: Iterable[Panel], value: str) -> Heat:
-    """Maps around the middle of a grid."""
-    drawn = tuple(panels)
-    note = "The query stands in the middle; each cell is a key, so many rows (axis 1) and columns (axis 2) away."
-    note += " Empty: not seen."
-    first = -(len(drawn[0].values) // 2)
-    return Heat(
-        name, title, "columns", "rows", drawn, min(len(drawn), 2), note=note, first=first, value=value, signed=True,
-        row_height=220,
-    )  # fmt: skip
-
-
-def _series(lines: Sequence[Measured], encoding: str) -> tuple[Series, ...]:
-    looks = _shades(encoding, len(lines))
-    return tuple(
-        Series(
-            line.label or "mean", _plain(line.x), _plain(line.y), style, "curve", line.label,
-            () if line.low is None else _plain(line.low), () if line.high is None else _plain(line.high),
+    curves = distance_curves(case, of)
+    drawn = list(by_distance(case, "change", "Change of scores, random contents", "change", curves, CHANGE))
+    yield from drawn
+    if drawn and encoding.shape.axes == 1:
+        context, _ = numbers.along(encoding, 0, min(setting.reach, MOST_TOKENS))
+        shares = numbers.shares(encoding, context, setting.seed)
+        note = (
+            "Attention weights over an even share, their mean over random contents: 0 is as much as if all keys were"
+            " alike, 1 (red) twice, -1 (blue) half as much."
         )
-        for line, style in zip(lines, looks, strict=True)
-    )  # fmt: skip
-
-
-def _plain(values: NDArray[np.generic]) -> tuple[float | None, ...]:
-    """Six digits; what is no number is a gap."""
-    return tuple(float(f"{value:.6g}") if np.isfinite(value) else None for value in values.tolist())
-
-
-def _shades(encoding: str, count: int) -> list[Style]:
-    """The encoding's own color, from darker to lighter, with dashes to tell them apart."""
-    own = styles([encoding])[encoding]
-    if count == 1:
-        return [Style(own.color)]
-    red, green, blue = (int(own.color[start : start + 2], 16) for start in (1, 3, 5))
-    found = []
-    for index in range(count):
-        light = -0.1 + 0.65 * index / (count - 1)  # seen on white ground and on dark
-        mixed = [round(part + (255 - part) * light if light > 0 else part * (1 + light)) for part in (red, green, blue)]
-        found.append(Style("#{:02X}{:02X}{:02X}".format(*mixed), DASHES[index % len(DASHES)], own.marker))
-    return found
+        title = "Whom tokens prefer, random contents"
+        yield charts.matrices(f"{case.name} attention", title, panels(shares.log2()), 1, "doublings", note)

@@ -10,10 +10,10 @@ from ordinate import __version__
 from ordinate.report.alarms import alarm_lines
 from ordinate.report.chart import Figure, Heat, file_names, thin
 from ordinate.report.colors import Style, styles
+from ordinate.report.comparison_tables import tables, winner
+from ordinate.report.draw_plotly import SETTINGS, draw, height
 from ordinate.report.figures import MOST_RANKED, MOST_TASKS, figures
-from ordinate.report.screen import SETTINGS, draw, height
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
-from ordinate.report.tables import tables, winner
 from ordinate.statistics.phrases import (
     MOST_LISTED,
     cell_words,

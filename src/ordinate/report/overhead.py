@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from textwrap import fill
 from typing import Any
 
-Row = Mapping[str, Any]
+OverheadRow = Mapping[str, Any]
 
 COLUMNS = ("encoding", "parameters", "per layer", "training step", "memory", "decoding step", "path")
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: OverheadRow) -> list[str]:
     """One encoding, in the order of the columns."""
     drawn = "" if row["axes"] == 1 else f" ({row['axes']}-D)"
     return [
@@ -23,17 +23,17 @@ def cells(row: Row) -> list[str]:
     ]
 
 
-def _ratio(ratio: Row | None) -> str:
+def _ratio(ratio: OverheadRow | None) -> str:
     return "-" if ratio is None else f"{ratio['best']:.2f}"
 
 
-def _paths(row: Row) -> str:
+def _paths(row: OverheadRow) -> str:
     """The path of training, and that of the long layer where it is another."""
     long = row["memory_path"]
     return row["path"] if not long or long == row["path"] else f"{row['path']}, long: {long}"
 
 
-def about(document: Row) -> str:
+def about(document: OverheadRow) -> str:
     """What was measured, in a sentence or two."""
     sizes, machine = document["sizes"], document["machine"]
     threads = f"{sizes['threads']} thread{'s' * (sizes['threads'] != 1)}"
@@ -52,12 +52,12 @@ def about(document: Row) -> str:
     return " ".join(lines)
 
 
-def problems(document: Row) -> list[str]:
+def problems(document: OverheadRow) -> list[str]:
     """What could not be measured, and why."""
     return [f"{row['encoding']}: {problem}" for row in document["rows"] for problem in row["problems"]]
 
 
-def markdown(document: Row) -> str:
+def markdown(document: OverheadRow) -> str:
     """A page."""
     lines = [f"| {' | '.join(COLUMNS)} |", "|---|" + "---:|" * 5 + "---|"]
     lines += [f"| {' | '.join(cells(row))} |" for row in document["rows"]]

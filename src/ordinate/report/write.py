@@ -6,21 +6,10 @@ from typing import Any
 
 from ordinate.core.errors import InputError, nearest
 from ordinate.report.alarms import alarm_lines, alarm_text
+from ordinate.report.comparison_tables import results, tables
+from ordinate.report.json_document import Entries, Lines, as_json, json_pieces, table_document, unfolded
 from ordinate.report.output import make_folder, put
-from ordinate.report.table import (
-    Entries,
-    Lines,
-    Table,
-    as_json,
-    comma_separated,
-    json_pieces,
-    latex,
-    markdown,
-    markdown_text,
-    plain,
-    unfolded,
-)
-from ordinate.report.tables import results, tables
+from ordinate.report.table import Table, comma_separated, latex, markdown, markdown_text
 from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.sentences import sentences
@@ -84,7 +73,7 @@ def render(comparison: Comparison, format: str) -> str:
 
 def _one(table: Table, format: str) -> str:
     if format == "json":
-        return as_json(plain(table))
+        return as_json(table_document(table))
     return {"md": markdown, "csv": comma_separated, "tex": latex}[format](table)
 
 
@@ -97,8 +86,8 @@ def known(name: str) -> str:
 
 def _write_figures(comparison: Comparison, folder: Path) -> None:
     from ordinate.report.chart import Heat, data
+    from ordinate.report.draw_matplotlib import save
     from ordinate.report.figures import figures
-    from ordinate.report.paper import save
 
     make_folder(folder)
     for figure in figures(comparison):
@@ -137,7 +126,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "limits": analysis.limits,
         "tasks": (_task(comparison, task) for task in analysis.tasks),
         "families": {family: _ranks(ranks) for family, ranks in analysis.families.items()},
-        "tables": Entries((table.name, plain(table)["rows"]) for table in tables(comparison)),
+        "tables": Entries((table.name, table_document(table)["rows"]) for table in tables(comparison)),
         "settings": comparison.settings,
         "machine": comparison.machine,
         "failures": comparison.failures,

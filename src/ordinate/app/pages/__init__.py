@@ -1,1 +1,9 @@
-"""One file per page, each with a function `page`."""
+"""The pages: by the name in their address, the module, the title and the icon of each."""
+
+PAGES = {
+    "compare": ("new_comparison", "Compare", ":material/balance:"),
+    "comparisons": ("comparisons", "Comparisons", ":material/bar_chart:"),
+    "runs": ("runs", "Runs", ":material/table_rows:"),
+    "results": ("results", "Your results", ":material/upload_file:"),
+    "encodings": ("encodings", "Encodings", ":material/sort:"),
+}

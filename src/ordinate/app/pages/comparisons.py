@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ordinate.app import live_view, stores
-from ordinate.app.pictures import plain
+from ordinate.app.figure_view import plain
 from ordinate.core.errors import InputError
 from ordinate.store import Store
 from ordinate.studies import shelf

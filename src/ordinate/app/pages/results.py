@@ -3,13 +3,14 @@
 import hashlib
 from io import BytesIO
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ordinate.app import comparison_view, example_results
-from ordinate.app.pictures import plain
+from ordinate.app import comparison_view
+from ordinate.app.figure_view import plain
 from ordinate.core.errors import InputError
 from ordinate.report.chart import short
 from ordinate.statistics.analyze import analyze, few_seeds
@@ -22,6 +23,14 @@ MOST_ROWS = 2_000_000
 MOST_PAIRS = 2_000  # of encodings, over all tasks
 TRIED = ("try", "example")  # in the address
 EXAMPLE_NAME = "example-results.csv"
+EXAMPLE_COLUMNS = "encoding,task,seed,length,split,score,chance,n"
+EXAMPLE_SEEDS = range(1, 7)
+# Encoding: its mean score at each length.
+EXAMPLE_SCORES: dict[str, dict[int, float | None]] = {
+    "rotation": {32: 0.995, 64: 0.83, 128: 0.52},
+    "slope": {32: 0.985, 64: 0.975, 128: 0.93},
+    "table": {32: 0.99, 64: None, 128: None},  # it refuses lengths that were not trained
+}
 COLUMNS = (
     ("encoding", "yes", "rotation", "What is compared; any names."),
     ("task", "yes", "recall", "What it was tested on; any names."),
@@ -56,7 +65,7 @@ def page() -> None:
     with st.container(horizontal=True):
         st.button("Try it with an example", on_click=_try, icon=":material/science:", disabled=given is not None)
         st.download_button(
-            "Example as CSV", example_results.text, EXAMPLE_NAME, "text/csv", on_click="ignore", type="tertiary",
+            "Example as CSV", example_results, EXAMPLE_NAME, "text/csv", on_click="ignore", type="tertiary",
             icon=":material/download:",
         )  # fmt: skip
     tried = given is None and st.query_params.get(TRIED[0]) == TRIED[1]
@@ -65,7 +74,7 @@ def page() -> None:
     if given is not None:
         _say(given.name, given.getvalue())
     elif tried:
-        _say(EXAMPLE_NAME, example_results.text().encode())
+        _say(EXAMPLE_NAME, example_results().encode())
 
 
 def _try() -> None:
@@ -101,3 +110,17 @@ def _compared(name: str, content: bytes) -> Comparison:
 def _pairs(observations: Observations) -> int:
     own = np.unique(observations.task.astype(np.int64) * len(observations.encodings) + observations.encoding)
     return pairs_of(np.bincount(own // len(observations.encodings)).tolist())
+
+
+def example_results() -> str:
+    """A CSV file of three encodings, six seeds and three lengths; always the same."""
+    noise = Random(7)
+    lines = [EXAMPLE_COLUMNS]
+    for encoding, scores in EXAMPLE_SCORES.items():
+        for seed in EXAMPLE_SEEDS:
+            for length, mean in scores.items():
+                split = "id" if length == 32 else "ood"
+                spread = 0.004 if length == 32 else 0.02
+                score = "" if mean is None else f"{min(1.0, noise.gauss(mean, spread)):.4f}"
+                lines.append(f"{encoding},recall,{seed},{length},{split},{score},0.0625,1000")
+    return "\n".join(lines) + "\n"

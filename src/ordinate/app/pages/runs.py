@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from ordinate.app import run_list, run_view, stores
-from ordinate.app.pictures import plain
+from ordinate.app.figure_view import plain
 from ordinate.app.watch import EVERY
 from ordinate.report.chart import short
 from ordinate.store import Run, Store

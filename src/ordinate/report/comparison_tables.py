@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from ordinate.report.chart import file_names
-from ordinate.report.table import Column, Rows, Table, Value, jsonable
+from ordinate.report.json_document import jsonable
+from ordinate.report.table import Column, LazyRows, Table, Value
 from ordinate.statistics.observations import range_name
 from ordinate.statistics.phrases import (
     cell_words,
@@ -118,7 +119,7 @@ def pairs(comparison: Comparison) -> Table:
         Column("corrected", "p, corrected", P), Column("corrected_welch", "p, Welch, corrected", P),
         Column("claim", "claim"), Column("outcome", "outcome"),
     )  # fmt: skip
-    rows = Rows([(task, pair) for task in comparison.analysis.tasks for pair in task.pairs], _pair)
+    rows = LazyRows([(task, pair) for task in comparison.analysis.tasks for pair in task.pairs], _pair)
     note = (
         "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random partings beyond, fewer for "
         "more than 5,000 pairs) and Welch's test of seeds that learned the task; learning: Fisher's exact test of how "

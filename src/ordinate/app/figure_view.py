@@ -1,4 +1,4 @@
-"""Who looks at whom: attention by encoding, example, layer and head, as far as runs have kept it."""
+"""Figures on a page of the app: charts with their data, and attention maps with pickers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,17 +8,42 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from ordinate.app.pictures import show
 from ordinate.core.errors import InputError
 from ordinate.report.attention import LARGEST_PANEL, pooled
-from ordinate.report.chart import Heat, Panel
+from ordinate.report.chart import Figure, Heat, Panel, data
+from ordinate.report.draw_plotly import SETTINGS, draw
+from ordinate.report.table import comma_separated
 from ordinate.store.files import read_bytes
 
 Bind = Literal["query-params"] | None
 Maps = list[NDArray[np.float32]]  # one per layer: [example, head, query, key]
 
 
-def choose(kept: Mapping[str, Path], key: str, *, what: str, bind: Bind = None) -> None:
+def show(figure: Figure, key: str, *, heading: bool = True, download: bool = True) -> None:
+    """One picture, its note, and the numbers behind it. A page that shows two of a kind gives each a `key`."""
+    if heading:
+        st.markdown(f"**{plain(figure.title)}**")
+    if isinstance(figure, Heat) and not figure.panels:
+        st.info(plain(figure.note))
+        return
+    drawn = draw(figure)
+    drawn["layout"] |= {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}
+    st.plotly_chart(drawn, key=key, config=SETTINGS, alt=figure.title)
+    if figure.note:
+        st.caption(plain(figure.note))
+    if download:
+        st.download_button(
+            "Data as CSV", lambda: comma_separated(data(figure)), f"{figure.name}.csv", "text/csv",
+            key=f"{key}-data", on_click="ignore", type="tertiary", icon=":material/download:",
+        )  # fmt: skip
+
+
+def plain(text: str) -> str:
+    """Text that Streamlit shows as it is: whatever its Markdown would take for markup stands behind a backslash."""
+    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()#+-.!|<>$:~&^=" else letter for letter in text)
+
+
+def choose_attention(kept: Mapping[str, Path], key: str, *, what: str, bind: Bind = None) -> None:
     """Pickers, and the map that they choose. `kept` has a file for each of `what`; bound, layer and head stand in the
     address."""
     if not kept:
@@ -29,7 +54,7 @@ def choose(kept: Mapping[str, Path], key: str, *, what: str, bind: Bind = None) 
         name = (
             st.selectbox(what, list(kept), key=f"{key}-attention-of", width=260) if len(kept) > 1 else next(iter(kept))
         )
-        maps = read(kept[name], kept[name].stat().st_mtime_ns) if kept[name].exists() else None
+        maps = read_attention(kept[name], kept[name].stat().st_mtime_ns) if kept[name].exists() else None
         if not maps:
             st.info("The attention maps of this run cannot be read: train it again to draw them.")
             return
@@ -38,11 +63,11 @@ def choose(kept: Mapping[str, Path], key: str, *, what: str, bind: Bind = None) 
         head = st.selectbox("Head", every, key=f"{before}head", bind=bind, width=110)
         count = len(maps[layer - 1])
         example = st.selectbox("Example", range(1, count + 1), key=f"{before}example", bind=bind, width=120)
-    show(picture(name, maps[layer - 1][example - 1], layer, head), f"{key}-attention", heading=False)
+    show(attention_picture(name, maps[layer - 1][example - 1], layer, head), f"{key}-attention", heading=False)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def read(path: Path, changed: int) -> Maps | None:
+def read_attention(path: Path, changed: int) -> Maps | None:
     """The maps of a file, one per layer; none if they cannot be read. `changed` is when it was written."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -55,7 +80,7 @@ def read(path: Path, changed: int) -> Maps | None:
     return layers if layers and all(layer.ndim == 4 and layer.size for layer in layers) else None
 
 
-def picture(encoding: str, heads: NDArray[np.float32], layer: int, head: int | str) -> Heat:
+def attention_picture(encoding: str, heads: NDArray[np.float32], layer: int, head: int | str) -> Heat:
     """One head, or all of a layer side by side, in one scale of colors."""
     chosen = range(len(heads)) if head == "all" else [int(head) - 1]
     block = -(-max(heads.shape[1:]) // LARGEST_PANEL)

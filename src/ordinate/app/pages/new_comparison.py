@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from ordinate.app import jobs, live_view, stores
-from ordinate.app.pictures import plain
-from ordinate.app.settings_form import Asked, addressed, ask, stands
+from ordinate.app.compare_form import Asked, addressed, ask, stands
+from ordinate.app.figure_view import plain
 from ordinate.core.errors import InputError
 from ordinate.store import Store
 from ordinate.studies import shelf
