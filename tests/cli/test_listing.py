@@ -14,8 +14,8 @@ from rich.console import Console
 from ordinate import encodings, tasks
 from ordinate.cli import list as list_command
 from ordinate.cli import main, show
-from ordinate.cli.picture import SIDE, TOKENS, pictures
 from ordinate.core.encoding import FAMILIES
+from ordinate.report.encoding_terminal import SIDE, TOKENS, draw, text_pictures
 
 LAST = TOKENS - 1
 
@@ -94,7 +94,7 @@ def test_every_encoding_has_pictures_that_fit(name: str, encoding: str) -> None:
     text = raw.read()
     assert "No picture" not in text
     assert all(len(line) <= 80 for line in text.splitlines())
-    sentence, found = pictures(name)
+    sentence, found = text_pictures(name)
     assert found or encodings.registry.get(name).family == "none"
     for picture in found:
         assert picture.title in text
@@ -104,7 +104,7 @@ def test_every_encoding_has_pictures_that_fit(name: str, encoding: str) -> None:
     assert {
         "none": "" in titles,
         "added": "added vectors" in titles or "takes from" in titles,
-        "rotation": "Score of equal channels" in titles,
+        "rotation": "Score of equal vectors" in titles,
         "bias": "Bias" in titles,
         "content": "scores" in titles or "score of a key" in titles,
     }[family]
@@ -112,17 +112,17 @@ def test_every_encoding_has_pictures_that_fit(name: str, encoding: str) -> None:
 
 
 def test_pictures_show_what_formulas_say() -> None:
-    _, (first, last) = pictures("alibi")
+    _, (first, last) = text_pictures("alibi")
     assert first.rows[0] == pytest.approx([-r / 4 for r in range(TOKENS)])
     assert last.rows[0] == pytest.approx([-r / 256 for r in range(TOKENS)])
-    _, (turned,) = pictures("rope")
+    _, (turned,) = text_pictures("rope")
     theta = [10_000 ** (-k / 8) for k in range(8)]
     assert turned.rows[0] == pytest.approx([sum(math.cos(r * t) for t in theta) / 8 for r in range(TOKENS)], abs=1e-5)
-    _, (similar, vectors) = pictures("sinusoidal")
+    _, (similar, vectors) = text_pictures("sinusoidal")
     waves = [10_000 ** (-k / 32) for k in range(32)]
     assert similar.rows[0] == pytest.approx([sum(math.cos(r * t) for t in waves) / 32 for r in range(TOKENS)], abs=1e-5)
     assert vectors.rows[0] == pytest.approx([math.sin(p) for p in range(TOKENS)], abs=1e-5)
-    _, (forgotten, *_) = pictures("fox")
+    _, (forgotten, *_) = text_pictures("fox")
     assert forgotten.rows[0][0] == 0
     assert all(nearer > farther for nearer, farther in zip(forgotten.rows[0], forgotten.rows[0][1:], strict=False))
 
@@ -135,7 +135,7 @@ def test_show_takes_parameters(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         shown[text] = capsys.readouterr().out
     assert "depends on absolute position" in shown["rope(scaling=dynamic, factor=2)"]
     assert "head 1" in shown["lookhere(everywhere=4)"]
-    assert pictures("alibi", max_bias=4)[1][1].rows[0] == pytest.approx([-r / 16 for r in range(TOKENS)])
+    assert text_pictures("alibi", max_bias=4)[1][1].rows[0] == pytest.approx([-r / 16 for r in range(TOKENS)])
     assert run("show", "rope(scaling=dynamic)", "--json", patch=monkeypatch) == 0
     assert json.loads(capsys.readouterr().out)["past"] == "extends"
 
@@ -158,20 +158,20 @@ def test_what_show_cannot_explain(
 
 
 def test_a_map_lies_around_the_middle() -> None:
-    _, (picture,) = pictures("rope_2d")
+    _, (picture,) = text_pictures("rope_2d")
     values, middle = torch.tensor(picture.rows), SIDE // 2
     assert values[middle, middle] == values.max()
     torch.testing.assert_close(values, values.flip(0))
-    lines = show._shades(picture, blocks=True)
+    lines = draw(picture, blocks=True)
     assert lines[middle].index("()") == 10 + 2 * middle
 
 
 def test_what_starts_at_nothing_is_drawn_with_random_values_and_says_so() -> None:
-    sentence, found = pictures("cope")
+    sentence, found = text_pictures("cope")
     assert sentence.startswith("Before training it changes nothing")
     assert found
-    assert pictures("cope")[1] == found  # the same each time
-    assert pictures("none") == ("Nothing to draw: it leaves every embedding and every score as it is.", [])
+    assert text_pictures("cope")[1] == found  # the same each time
+    assert text_pictures("none") == ("Nothing to draw: it leaves every embedding and every score as it is.", [])
 
 
 BROKEN = '''

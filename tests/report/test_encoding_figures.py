@@ -13,8 +13,8 @@ from PIL import Image
 
 from ordinate import encodings
 from ordinate.core.errors import InputError
+from ordinate.report import draw_matplotlib
 from ordinate.report import encoding_numbers as numbers
-from ordinate.report import paper
 from ordinate.report.chart import Chart, Figure, Heat, Panel, Series, data
 from ordinate.report.colors import COLD, NEUTRAL, WARM, Style
 from ordinate.report.draw_plotly import draw
@@ -209,7 +209,7 @@ def test_signed_colors_have_zero_in_the_middle() -> None:
 
 
 def _colors(heat: Heat) -> list[tuple[int, tuple[int, ...]]]:
-    return Image.open(io.BytesIO(paper.save(heat)["png"])).convert("RGB").getcolors(maxcolors=10**6) or []
+    return Image.open(io.BytesIO(draw_matplotlib.save(heat)["png"])).convert("RGB").getcolors(maxcolors=10**6) or []
 
 
 def test_a_curve_has_its_interval_as_an_area() -> None:
@@ -218,5 +218,5 @@ def test_a_curve_has_its_interval_as_an_area() -> None:
     area, line = draw(chart)["data"]
     assert area["fill"] == "toself" and area["y"] == [0, 1, 2, 4, 3, 2] and "meta" not in area
     assert line["mode"] == "lines" and "error_y" not in line and line["customdata"][0] == [0, 2]
-    assert plotly.graph_objects.Figure(draw(chart)) and paper.save(chart)["png"]
+    assert plotly.graph_objects.Figure(draw(chart)) and draw_matplotlib.save(chart)["png"]
     assert data(chart).rows[0] == ("mean", "curve", 0, 1, 0, 2)

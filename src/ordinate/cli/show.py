@@ -1,7 +1,6 @@
-"""`ordinate show`: one thing explained."""
+"""`ordinate show`: explain an encoding or a task."""
 
 import json
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,6 @@ from ordinate.cli.options import AsJson
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ordinate.cli.picture import Picture
-
-HEIGHT = 8  # lines of a curve
-
 
 def run(
     what: str = typer.Argument(
@@ -23,7 +18,7 @@ def run(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Explain an encoding or a task: plain words, formula or example, parameters, paper, a small plot."""
+    """Explain an encoding or a task: description, formula or example, parameters, paper, a small plot."""
     from rich.console import Console
 
     from ordinate import encodings, tasks
@@ -34,7 +29,7 @@ def run(
         item = encodings.describe(name, **parameters) if name in encodings.names() else tasks.describe(name)
     except InputError:
         raise
-    except Exception as error:  # a plug-in that is not right yet
+    except Exception as error:  # a faulty plug-in
         raise InputError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
     if as_json:
         print(json.dumps(item, indent=1))
@@ -54,7 +49,7 @@ def run(
 
 
 def _read(what: str, encodings: Sequence[str], tasks: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """The name and the parameters that were asked for, or a sentence why there are none such."""
+    """The name and the parameters in `what`."""
     from ordinate.core.choice import parse_choice
     from ordinate.core.errors import InputError, nearest
 
@@ -122,49 +117,16 @@ def _parameters(console: "Console", parameters: list[dict[str, Any]]) -> None:
 
 
 def _pictures(console: "Console", name: str, **parameters: Any) -> None:
-    from ordinate.cli.picture import pictures
+    from ordinate.report.encoding_terminal import draw, text_pictures
 
     try:
-        sentence, found = pictures(name, **parameters)
-    except Exception as error:  # somebody's plug-in, whose hooks are not right yet
-        sentence, found = f"No picture: {type(error).__name__}: {error}", []
-    if sentence:
-        console.print(sentence + "\n")
-    for picture in found:
-        draw = _curve if picture.kind == "curve" else _shades
+        remark, pictures = text_pictures(name, **parameters)
+    except Exception as error:  # a plug-in with a faulty hook
+        remark, pictures = f"No picture: {type(error).__name__}: {error}", []
+    if remark:
+        console.print(remark + "\n")
+    for picture in pictures:
         console.print(picture.title)
-        for line in draw(picture, console.encoding.lower().startswith("utf")):
+        for line in draw(picture, blocks=console.encoding.lower().startswith("utf")):
             console.print(line, style="cyan", no_wrap=True)
         console.print()
-
-
-def _curve(picture: "Picture", blocks: bool) -> list[str]:
-    """One number per column; the numbers at the edge are the highest and the lowest."""
-    (values,) = picture.rows
-    finite = [value for value in values if math.isfinite(value)]
-    low, high = min(finite), max(finite)
-    marks = " ▁▂▃▄▅▆▇█" if blocks else " ...::::#"
-    levels = [(value - low) / (high - low) * (HEIGHT * 8 - 1) + 1 if math.isfinite(value) else 0.0 for value in values]
-    lines = []
-    for row in reversed(range(HEIGHT)):
-        edge = f"{high:9.3g} " if row == HEIGHT - 1 else f"{low:9.3g} " if row == 0 else " " * 10
-        lines.append(edge + "".join(marks[max(0, min(8, int(level - row * 8)))] for level in levels))
-    return [*lines, " " * 10 + f"0 back{len(values) - 1:>{len(values) - 11}} back"]
-
-
-def _shades(picture: "Picture", blocks: bool) -> list[str]:
-    """The higher a number the darker; a dot where there is nothing."""
-    finite = [value for row in picture.rows for value in row if math.isfinite(value)]
-    low, high = min(finite), max(finite)
-    marks, nothing = (" ░▒▓█", "·") if blocks else (" .:*#", "-")
-    upcast = 2 if picture.kind == "map" else 1  # a letter is twice as high as it is wide
-    lines = []
-    for number, row in enumerate(picture.rows):
-        cells = []
-        for value in row:
-            share = (value - low) / (high - low) if math.isfinite(value) else -1.0
-            cells.append((marks[min(int(share * len(marks)), len(marks) - 1)] if share >= 0 else nothing) * upcast)
-        if picture.kind == "map" and number == len(picture.rows) // 2:
-            cells[len(row) // 2] = "()"
-        lines.append(" " * 10 + "".join(cells))
-    return [*lines, " " * 10 + f"{marks[0]!r} {low:.3g} to {marks[-1]!r} {high:.3g}"]

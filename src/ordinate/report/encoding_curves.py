@@ -16,6 +16,9 @@ from ordinate.report.encoding_numbers import Setting
 
 MOST_CURVES, MOST_PANELS = 8, 4
 MOST_POINTS = 256  # of a curve
+NOTHING = "Nothing to draw: it leaves every embedding and every score as it is."
+UNTRAINED = "Drawn as it is before training."
+UNTRAINED_RANDOM = "Before training it changes nothing: drawn with random values in place of trained ones."
 SIDE = 15  # rows and columns of a map: odd, so that there is a middle
 
 Summary = tuple[Tensor, Tensor | None]  # means [h, k], and the lower and the upper end of 95 % of the draws [2, h, k]

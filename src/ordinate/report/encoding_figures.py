@@ -14,6 +14,9 @@ from ordinate.report import encoding_numbers as numbers
 from ordinate.report.chart import Figure, file_names
 from ordinate.report.encoding_charts import Measured
 from ordinate.report.encoding_curves import (
+    NOTHING,
+    UNTRAINED,
+    UNTRAINED_RANDOM,
     Case,
     Summary,
     array,
@@ -63,11 +66,11 @@ def encoding_figures(text: str, setting: Setting) -> EncodingFigures:
     if not found and trained:
         numbers.shaken(encoding, setting.seed)
         found = list(_figures(case))
-        remarks.append("Before training it changes nothing: drawn with random values in place of trained ones.")
+        remarks.append(UNTRAINED_RANDOM)
     elif not found:
-        remarks.append("Nothing to draw: it leaves every embedding and every score as it is.")
+        remarks.append(NOTHING)
     elif trained:
-        remarks.append("Drawn as it is before training.")
+        remarks.append(UNTRAINED)
     names = file_names(figure.name for figure in found)
     figures = tuple(replace(figure, name=names[figure.name]) for figure in found)
     return EncodingFigures(figures, (*remarks, *_told(encoding)), refusal)

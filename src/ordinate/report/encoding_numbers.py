@@ -28,26 +28,27 @@ class Setting:
     both_ways: bool = False  # on text; on grids every token sees all others
     grid: bool = False  # for encodings that read text and grids
     seed: int = 0
+    token_size: float | None = 1.0  # of the token embeddings; none: values are those of the definition
 
 
 def make(name: str, parameters: dict[str, Any], setting: Setting) -> Encoding:
-    """An instance for text if the encoding reads text, otherwise for a grid or a volume; token embeddings have size 1,
-    so that what is added can be seen beside them."""
+    """An instance for text if the encoding reads text, otherwise for a grid or a volume."""
     text, grid, volume = (1, not setting.both_ways), (2, False), (3, False)
     order = (grid, text, volume) if setting.grid else (text, grid, volume)
     refusals: list[AxesError] = []
     for axes, causal in order:
         shape: dict[str, Any] = dict(
-            dim=setting.head_dim * setting.heads, heads=setting.heads, length=setting.length, axes=axes
-        )
+            dim=setting.head_dim * setting.heads, heads=setting.heads, length=setting.length, axes=axes,
+            token_size=setting.token_size, seed=setting.seed,
+        )  # fmt: skip
         try:
-            return encodings.create(name, **shape, causal=causal, token_size=1.0, seed=setting.seed, **parameters)
+            return encodings.create(name, **shape, causal=causal, **parameters)
         except AxesError as error:
             refusals.append(error)
         except CausalError:
             if axes == 1:
                 raise
-            return encodings.create(name, **shape, causal=True, token_size=1.0, seed=setting.seed, **parameters)
+            return encodings.create(name, **shape, causal=True, **parameters)
     raise refusals[0]
 
 
