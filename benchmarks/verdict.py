@@ -43,9 +43,9 @@ def spent(state: State) -> Spent:
         result = state.result(config)
         assert result is not None and isinstance(config.model.encoding, str)
         budget = budgets[config.task, config.model.encoding]
-        steps, full_steps = steps + result["steps"], full_steps + budget
-        seconds += result["timing"]["seconds"]
-        full_seconds += result["timing"]["seconds"] * budget / result["steps"]
+        steps, full_steps = steps + result.steps, full_steps + budget
+        seconds += result.seconds
+        full_seconds += result.seconds * budget / result.steps
     return Spent(steps, full_steps, seconds, full_seconds)
 
 

@@ -10,6 +10,7 @@ from statistics import mean
 from typing import Any
 
 from ordinate import encodings, tasks
+from ordinate.results.run_result import RunResult
 from ordinate.statistics.observations import headline, range_name, trained_length
 from ordinate.statistics.phrases import reach_words, steps_words
 from ordinate.statistics.reach import Reach, Steps, reach
@@ -57,13 +58,11 @@ def _key(row: dict[str, Any]) -> tuple[str, str, int]:
     return row["task"], row["encoding"], row["seed"]
 
 
-def _row(
-    run: str, task: str, encoding: str, seed: int, lr: float, budget: int, result: dict[str, Any]
-) -> dict[str, Any]:
-    scores = [[row["split"], row["length"], row["score"]] for row in result["evaluation"] if row["split"] != "valid"]
+def _row(run: str, task: str, encoding: str, seed: int, lr: float, budget: int, result: RunResult) -> dict[str, Any]:
+    scores = [[row.split, row.length, row.score] for row in result.evaluation if row.split != "valid"]
     return {
-        "task": task, "encoding": encoding, "seed": seed, "lr": lr, "run": run, "bar": result["bar"], "budget": budget,
-        "learned_at": result["learned_at"], "steps": result["steps"], "scores": scores,
+        "task": task, "encoding": encoding, "seed": seed, "lr": lr, "run": run, "bar": result.bar, "budget": budget,
+        "learned_at": result.learned_at, "steps": result.steps, "scores": scores,
     }  # fmt: skip
 
 

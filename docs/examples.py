@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import utime
 from pathlib import Path
@@ -18,10 +18,14 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from ordinate.report.chart import thin
+from ordinate.results.run_result import RunResult
+from ordinate.results.schema import write
 from ordinate.store import Run, Store, open_store
+from ordinate.store.documents import write_document
 from ordinate.store.examples import ARCHIVE
 from ordinate.store.files import read_json, write_json
 from ordinate.store.pack import pack
+from ordinate.store.sums import file_sums
 from ordinate.studies import shelf
 from ordinate.studies.asked import command
 from ordinate.studies.comparison import Comparison
@@ -120,18 +124,18 @@ def copy(run: Run, store: Store, *, first: bool) -> None:
     (target / "log.txt").write_text(started + "\n")
     write_json(target / "config.json", run.config, indent=None)
     write_json(target / "env.json", {**environment, "git": None}, indent=None)
-    write_json(target / "result.json", result(run.result), indent=None)
     if first:
         (target / "attention.safetensors").write_bytes(attention(run.folder / "attention.safetensors"))
+    write_document(target / "result.json", _short(write(replace(result(run.result), files=file_sums(target)))))
 
 
-def result(found: dict[str, Any]) -> dict[str, Any]:
-    """Learning curves in the loss and in the task's metric, at most so many points each; the scores stand in rows."""
+def result(whole: RunResult) -> RunResult:
+    """With learning curves in the loss and in the task's metric alone, at most so many points each."""
     curves = []
-    for metric in sorted({"loss", found["metric"]}):
-        points = [r for r in found["records"] if r["split"] == "valid" and r["metric"] == metric]
-        curves += [{k: v for k, v in points[at].items() if k != "run"} for at in thin(len(points), POINTS)]
-    return _short({**found, "records": curves})
+    for metric in sorted({"loss", whole.metric}):
+        points = [r for r in whole.records if r.split == "valid" and r.metric == metric]
+        curves += [points[at] for at in thin(len(points), POINTS)]
+    return replace(whole, records=tuple(curves))
 
 
 def _short(value: Any) -> Any:

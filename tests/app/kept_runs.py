@@ -9,7 +9,9 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from ordinate.core.config import to_dict
+from ordinate.store.documents import SCHEMA, write_document
 from ordinate.store.files import write_json
+from ordinate.store.sums import file_sums
 from ordinate.training import resolve
 
 from .conftest import TASK, TINY
@@ -28,16 +30,17 @@ def run(store: Path, state: str = "done", *, score: float = 1.0, maps: bool = Fa
     folder = store / run_id
     folder.mkdir(parents=True)
     write_json(folder / "config.json", config)
-    write_json(folder / "env.json", {"schema": 1, "python": "3.11", "git": None})
+    write_json(folder / "env.json", {"schema": SCHEMA, "python": "3.11", "git": None})
     (folder / "log.txt").write_text("2026-01-02 03:04:05 started: it\n2026-01-02 03:04:06 **the end**\n")
     (folder / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in _journal(run_id)))
     if state == "failed":
         (folder / "error.txt").write_text("Traceback:\n  a line\nRuntimeError: <b>no</b> luck\n")
-    if state in ("done", "diverged"):
-        write_json(folder / "result.json", {"schema": 1, "run": run_id, **_result(config, run_id, state, score)})
     if maps:
         weights = np.full((2, 2, 300, 300), 1 / 300, dtype=np.float32)
         save_file({"layer_0": weights}, folder / "attention.safetensors")
+    if state in ("done", "diverged"):
+        result = _result(config, run_id, state, score)
+        write_document(folder / "result.json", result | {"run": run_id, "files": file_sums(folder)})
     return run_id
 
 
@@ -58,7 +61,7 @@ def _result(config: dict[str, Any], run_id: str, state: str, score: float) -> di
             "split": split, "length": length, "sequences": 40, "hash": "x", "score": value if told else None,
             "loss": 0.1 if told else None, "accuracy": value if told else None, "exact": None, "loss_error": None,
             "chance": 0.25, "majority": 0.25, "position_only": 0.25, "bag_of_tokens": 0.3, "floor": 0.3, "groups": {},
-            "seen": 0.0,
+            "seen": 0.0, "gap_loss": None, "gap_accuracy": None,
         }
         for split, length, value in (("valid", 8, score), ("id", 8, score), ("ood", 12, 0.7), ("ood", 16, 0.5))
     ]  # fmt: skip
@@ -68,5 +71,5 @@ def _result(config: dict[str, Any], run_id: str, state: str, score: float) -> di
         "direction": "higher", "bar": 0.95, "evaluation": rows,
         "norms": {"embedding_norm": 1.0, "encoding_norm": 0.0},
         "records": [record for record in _journal(run_id) if record["split"] == "valid"], "memory": None,
-        "timing": {"seconds": 40.0},
+        "seconds": 40.0,
     }  # fmt: skip

@@ -51,7 +51,7 @@ def test_an_unknown_one_in_the_address_is_a_sentence(filled: Store) -> None:
 def test_a_damaged_study_is_named_and_the_others_are_shown(filled: Store) -> None:
     broken = filled.folder / "studies" / "0123456789ab"
     broken.mkdir()
-    (broken / "study.json").write_text('{"schema": 1}')
+    (broken / "study.json").write_text('{"schema": 2}')
     at = draw("comparisons")
     assert not at.exception
     assert any("0123456789ab" in box.value.replace("\\", "") for box in at.warning)

@@ -140,7 +140,7 @@ def test_an_id_that_is_not_there_is_one_sentence(own: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["config.json", "result.json", "metrics.jsonl", "env.json", "attention.safetensors"])
-@pytest.mark.parametrize("content", ["{\n", "[1]\n", '{"schema": 1}\n', "\x00\xff\n"])
+@pytest.mark.parametrize("content", ["{\n", "[1]\n", '{"schema": 2}\n', "\x00\xff\n"])
 def test_a_damaged_file_does_not_break_the_page(own: Store, name: str, content: str) -> None:
     run_id = run(own.folder, maps=True)
     other = run(own.folder, seed=5)

@@ -188,8 +188,8 @@ def test_a_run_that_somebody_is_at_work_on_is_left_alone(ordinate: Program, comp
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("result.json", b'{"schema": 1, "run": "x", "evaluation": []}'), ("result.json", b"[" * 50_000),
-        ("config.json", b"[1]"), ("config.json", b'{"task": 3}'), ("result.json", b'{"schema": 1' + b"0" * 400 + b"}"),
+        ("result.json", b'{"schema": 2, "run": "x", "evaluation": []}'), ("result.json", b"[" * 50_000),
+        ("config.json", b"[1]"), ("config.json", b'{"task": 3}'), ("result.json", b'{"schema": 2' + b"0" * 400 + b"}"),
     ],
 )  # fmt: skip
 def test_status_lists_all_runs_but_the_damaged_one(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.statistics.words import words_of
+from ordinate.results.schema import write
 from ordinate.store import Run, open_store
 
 from .conftest import Program
@@ -41,11 +41,12 @@ def test_a_run_from_its_start_to_its_table(ordinate: Program, store: str) -> Non
     assert "is done already" in again.err and "validation" not in again.err
 
     document = json.loads(ordinate(*reversed_settings(), "--store", store, "--json").out)
-    assert document == open_store(store).runs()[0].result
+    result = open_store(store).runs()[0].result
+    assert document == write(result)
     assert (document["learned_at"], document["steps"]) == (32, 40)
     # Numbers are kept, words are found by whoever shows them.
     assert not any({"verdict", "normalized", "fitted"} & row.keys() for row in document["evaluation"])
-    assert words_of(document["evaluation"], document["bar"], False) == ["solves"] * 3
+    assert list(result.words.values()) == ["solves"] * 3
 
 
 def reversed_settings() -> tuple[str, ...]:
@@ -110,7 +111,7 @@ def test_a_mistake_is_one_sentence_and_exit_two(
 
 def kept(run: Run) -> dict[str, object]:
     """What must be the same however a run came about."""
-    result = {key: value for key, value in run.result.items() if key not in ("timing", "files", "sum")}
+    result = {key: value for key, value in write(run.result).items() if key not in ("seconds", "files")}
     return {"result": result, "weights": (run.folder / "model.safetensors").read_bytes()}
 
 
@@ -127,15 +128,6 @@ def test_status_lists_what_is_done_and_what_is_not(ordinate: Program, store: str
     assert 0 < rows[1]["step"] < 40 and rows[1]["inside"] is None and "File too large" in rows[1]["error"]
     table = ordinate("status", "--store", store).out
     assert all(word in table for word in ("failed", "File too large", "done", "diverged", "40/40", "binary_majority"))
-
-
-def test_unfinished_runs_of_older_rules_are_labeled(ordinate: Program, store: str) -> None:
-    assert ordinate(*MAJORITY, "--store", store, largest=10_000).code == 1
-    (path,) = Path(store).glob("*/config.json")
-    content = json.loads(path.read_text())
-    del content["rules"]
-    path.write_text(json.dumps(content))
-    assert "failed (rules 1)" in ordinate("status", "--store", store).out
 
 
 def test_a_file_that_cannot_grow_fails_the_run_and_nothing_else(ordinate: Program, store: str) -> None:

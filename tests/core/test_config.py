@@ -1,6 +1,5 @@
 """Configurations: frozen, strict, hashed by content; and how people write them."""
 
-import dataclasses
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -91,19 +90,3 @@ def test_choices_as_people_write_them() -> None:
     for bad in ("", "rope(", "rope(base)", "+rope", "rope)("):
         with pytest.raises(InputError, match="cannot read"):
             parse_choice(bad)
-
-
-def test_a_field_that_came_later_is_left_out_at_its_default_wherever_it_stands() -> None:
-    @dataclasses.dataclass(frozen=True)
-    class Inner:
-        a: int = 1
-        late: str = dataclasses.field(default="usual", metadata={"later": True})
-
-    @dataclasses.dataclass(frozen=True)
-    class Outer:
-        inner: Inner = Inner()
-        many: tuple[tuple[str, Inner], ...] = (("x", Inner()),)
-
-    assert to_dict(Outer()) == {"inner": {"a": 1}, "many": (("x", {"a": 1}),)}
-    assert digest(Outer(Inner(late="usual"))) == digest(Outer())
-    assert digest(Outer(Inner(late="other"))) != digest(Outer())

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ordinate.store.sums import content_sum
+from ordinate.store.documents import content_sum
 
 JSON: tuple[Any, ...] = (
     None, True, 0, -1, 10**12, 10**400, 0.5, 1e308, float("nan"), float("inf"), "", "x", "\x1b[31m", [], [1], [[1]], {},

@@ -2,6 +2,8 @@
 
 import random
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -88,10 +90,10 @@ def test_no_number_beyond_is_diverged_and_not_out_of_range() -> None:
     assert word(BAR, Score(1.0, 0.1, 1000), Score(None, 0.1, 1000, diverged=True)) == "diverged"
 
 
-def rows(**scores: float | None) -> list[dict[str, object]]:
+def rows(**scores: float | None) -> list[Any]:
     found = ((*re.findall(r"[a-z]+|\d+", name), score) for name, score in scores.items())
     return [
-        {"split": split, "length": int(length), "score": score, "floor": 0.1, "sequences": 1000}
+        SimpleNamespace(split=split, length=int(length), score=score, floor=0.1, sequences=1000)
         for split, length, score in found
     ]
 

@@ -19,8 +19,7 @@ from ordinate.report.attention import attention
 from ordinate.statistics.sentences import verdicts
 from ordinate.store import Store, examples
 from ordinate.store.examples import ARCHIVE, open_examples
-from ordinate.store.overview import ROWS, overview
-from ordinate.store.table import RowCache
+from ordinate.store.run_table import RunTable
 from ordinate.studies import shelf
 from ordinate.studies.comparison import Comparison
 from ordinate.studies.gather import gather
@@ -99,11 +98,11 @@ def test_the_command_line_reports_them(store: Store, tmp_path: Path) -> None:
 
 
 def test_every_run_can_be_listed(store: Store) -> None:
-    rows, damaged = overview(store, RowCache(store, ROWS))
-    assert not damaged and {row["state"] for row in rows} == {"done"}
-    assert {row["task"] for row in rows} == {asked.task for asked in ASKED}
+    rows, damaged = RunTable(store).rows()
+    assert not damaged and {row.state for row in rows} == {"done"}
+    assert {row.task for row in rows} == {asked.task for asked in ASKED}
     unpacked = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(store.folder.stat().st_mtime - 60))
-    assert all(row["started"] < unpacked for row in rows), "when they were run, not when they were unpacked"
+    assert all(row.started < unpacked for row in rows), "when they were run, not when they were unpacked"
 
 
 def test_nothing_is_added_to_them(store: Store) -> None:

@@ -12,11 +12,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from tests.store.test_contents import RESULT
+from tests.store.test_results import RESULT
 
 from ordinate import InputError
+from ordinate.results.run_result import RunResult
+from ordinate.results.schema import read, write
 from ordinate.store import Run, claim
 from ordinate.store.claim import SILENCE, LostClaimError
+from ordinate.store.documents import SCHEMA
 from ordinate.store.files import write_json
 from ordinate.store.holder import Holder, started
 
@@ -148,21 +151,21 @@ def test_the_heart_beats_while_the_process_is_busy(tmp_path: Path, monkeypatch: 
 
 
 def test_who_has_lost_a_run_writes_nothing_more(tmp_path: Path) -> None:
-    run = Run(tmp_path)
+    run, result = Run(tmp_path), read(RunResult, RESULT, "result")
     with run.claimed():
         run.begin({}, {})
         before = {path.name for path in tmp_path.iterdir()}
         hold_as(run, ELSEWHERE["another machine"])
-        for write in (
-            lambda: run.finish({}), lambda: run.write("model.safetensors", b""), lambda: run.begin({}, {}),
+        for attempt in (
+            lambda: run.finish(result), lambda: run.write("model.safetensors", b""), lambda: run.begin({}, {}),
             lambda: run.writing().__enter__(),
         ):  # fmt: skip
             with pytest.raises(LostClaimError, match="was taken over by a process on elsewhere: this process stops"):
-                write()
+                attempt()
         run.fail("an error of mine")
     assert {path.name for path in tmp_path.iterdir()} == before and run.state == "running"
     with pytest.raises(LostClaimError, match="is claimed by nobody any more"):
-        Run(tmp_path / "never claimed").finish({})
+        Run(tmp_path / "never claimed").finish(result)
 
 
 @pytest.mark.parametrize("link", [".lock", "metrics.jsonl", "log.txt"])
@@ -227,9 +230,9 @@ def test_a_claim_that_cannot_be_read_is_nobodys(tmp_path: Path) -> None:
 def test_a_done_run_is_given_to_nobody(tmp_path: Path) -> None:
     run = Run(tmp_path)
     with run.claimed():
-        run.finish(RESULT | {"run": run.id})
+        run.finish(read(RunResult, RESULT | {"run": run.id}, "result"))
     assert run.state == "done" and not taken(run)
-    assert run.result.items() >= (RESULT | {"run": run.id, "files": {}}).items()
+    assert write(run.result) == RESULT | {"run": run.id, "files": {}}
 
 
 def test_what_is_left_beside_a_result_is_cleared_away(tmp_path: Path) -> None:
@@ -282,9 +285,9 @@ def test_a_run_keeps_its_configuration(tmp_path: Path) -> None:
         run.begin({"lengths": (8, 32)}, {"torch": "2"})
         run.begin({"lengths": (8, 32)}, {"torch": "3"})
         assert json.loads((run.folder / "config.json").read_text()) == {"lengths": [8, 32]}
-        assert run.environment == {"schema": 1, "torch": "2"}
+        assert run.environment == {"schema": SCHEMA, "torch": "2"}
         with pytest.raises(InputError, match="another configuration"):
             run.begin({"lengths": (8, 33)}, {})
         (run.folder / "env.json").write_text("{")
         run.begin({"lengths": (8, 32)}, {"torch": "3"})
-        assert run.environment == {"schema": 1, "torch": "3"}
+        assert run.environment == {"schema": SCHEMA, "torch": "3"}

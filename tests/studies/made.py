@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ordinate.results.run_result import EvaluationRow, Norms, RunResult
 from ordinate.store import Store
 from ordinate.studies.executor import Event, EventWatch
 from ordinate.studies.plan import Study, plan
@@ -23,7 +24,7 @@ SIX = ("alibi", "fire", "none", "rope", "sinusoidal", "t5")
 
 _planned: dict[str, Study] = {}  # planning tries every model once, which takes a while
 
-Make = Callable[[RunConfig], dict[str, Any] | None]
+Make = Callable[[RunConfig], RunResult | None]
 
 
 def study(encodings: str | Sequence[str] = "rope,alibi", tasks: str = TASK, **options: Any) -> Study:
@@ -48,22 +49,23 @@ def result(
     seen: float = 0.0,
     problems: str = "the same",
     learned_at: int | None = 10,
-) -> dict[str, Any]:
-    """What a run leaves behind, as far as a study reads it: one validation set, one in distribution, one beyond."""
+) -> RunResult:
+    """A result with one validation set, one in distribution and one out of distribution."""
     told = status == "finished"
     rows = [
-        {
-            "split": split, "length": length, "score": score if told else None, "loss": loss if told else None,
-            "loss_error": loss_error, "chance": 0.25, "floor": 0.25, "sequences": 1000, "hash": problems, "seen": seen,
-        }
+        EvaluationRow(
+            split=split, length=length, score=score if told else None, loss=loss if told else None, accuracy=None,
+            exact=None, loss_error=loss_error, chance=0.25, majority=0.25, position_only=0.25, bag_of_tokens=0.25,
+            floor=0.25, sequences=1000, hash=problems, seen=seen, groups={},
+        )
         for split, length, score in (("valid", 8, valid), ("id", 8, inside), ("ood", 12, outside))
     ]  # fmt: skip
-    return {
-        "status": status, "metric": metric, "direction": "lower" if metric == "loss" else "higher",
-        "bar": None if metric == "loss" else 0.95, "evaluation": rows, "steps": 20,
-        "learned_at": learned_at if told and metric != "loss" else None,
-        "norms": {"embedding_norm": norms[0], "encoding_norm": norms[1]},
-    }  # fmt: skip
+    return RunResult(
+        run="0" * 12, task=TASK, status=status, metric=metric, direction="lower" if metric == "loss" else "higher",
+        bar=None if metric == "loss" else 0.95, evaluation=tuple(rows), steps=20,
+        learned_at=learned_at if told and metric != "loss" else None, norms=Norms(*norms), parameters=0,
+        encoding_parameters=0, records=(), memory=None, seconds=0.0,
+    )  # fmt: skip
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, make: Make) -> None:
@@ -84,7 +86,7 @@ class Pretend:
     def __init__(self, make: Make, fails: Callable[[RunConfig], bool] = lambda config: False) -> None:
         self.make, self.fails = make, fails
         self.batches: list[list[RunConfig]] = []
-        self.done: dict[str, dict[str, Any] | None] = {}
+        self.done: dict[str, RunResult | None] = {}
 
     def run(self, configs: Sequence[RunConfig], watch: EventWatch) -> dict[str, str]:
         self.batches.append(list(configs))
@@ -96,7 +98,7 @@ class Pretend:
                 watch(Event("done", config))
         return failures
 
-    def result(self, config: RunConfig) -> dict[str, Any] | None:
+    def result(self, config: RunConfig) -> RunResult | None:
         return self.done.get(config.id)
 
     def close(self) -> None:

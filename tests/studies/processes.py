@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from ordinate.results.schema import write
 from ordinate.store import Run, Store
 from ordinate.studies import worker
 
@@ -97,12 +98,12 @@ def alive(pid: int) -> bool:
         return False
 
 
-TIMED = ("timing", "files", "sum")  # hashes of the journal, which tells how fast it went, and of all of it
+TIMED = ("seconds", "files")  # hashes of the journal, which holds how fast it went
 
 
 def outcome(run: Run) -> dict[str, Any]:
     """All that a run leaves behind, but for how long it took and what a killed process could not clear away."""
-    result = {key: value for key, value in run.result.items() if key not in TIMED}
+    result = {key: value for key, value in write(run.result).items() if key not in TIMED}
     journal = [record for record in run.journal.read() if record["metric"] != "tokens_per_second"]
     names = ("model.safetensors", "attention.safetensors", "config.json")
     kept = sorted(f.name for f in run.folder.iterdir() if f.suffix in (".json", ".jsonl", ".safetensors", ".tmp"))

@@ -21,10 +21,9 @@ from ordinate.core.errors import OtherVersionError
 from ordinate.report import render, write
 from ordinate.store import Run, Store
 from ordinate.store.check import set_aside
-from ordinate.store.overview import ROWS, overview
+from ordinate.store.documents import content_sum
 from ordinate.store.pack import pack
-from ordinate.store.sums import content_sum
-from ordinate.store.table import RowCache
+from ordinate.store.run_table import RunTable
 from ordinate.store.unpack import unpack
 from ordinate.studies import asked, shelf
 from ordinate.studies.check import faults, runs_of
@@ -48,7 +47,7 @@ def use(store: Store) -> None:
     """All that anybody does with it."""
     kept = shelf.find(store)
     assert not gather(State(kept.study, store), kept.command).failures
-    assert train(UNFINISHED, store).result["steps"] == 8
+    assert train(UNFINISHED, store).result.steps == 8
 
 
 def problems(store: Store) -> list[str]:
@@ -147,7 +146,7 @@ def test_what_lacks_its_head_is_told(store: Store) -> None:
     run, kept = next(run for run in store.runs() if run.done), shelf.find(store)
     (run.folder / "config.json").unlink()
     (kept.folder / "report.html").touch()
-    (kept.folder / "study.json").write_text('{"schema": 1}')
+    (kept.folder / "study.json").write_text('{"schema": 2}')
     told = problems(store)
     assert len(told) == 2 and "config.json" in told[0] and "study.json is damaged (its command is none)" in told[1]
     (kept.folder / "study.json").unlink()
@@ -259,7 +258,7 @@ def test_an_interrupted_run_goes_on_where_it_was_unpacked(store: Store, tmp_path
     unpack(tmp_path / "all.zip", tmp_path / "theirs")
     there, here = train(UNFINISHED, Store(tmp_path / "theirs")), train(UNFINISHED, store)
     assert "continued at step" in (there.folder / "log.txt").read_text()
-    assert there.result["evaluation"] == here.result["evaluation"]
+    assert there.result.evaluation == here.result.evaluation
     weights = [(run.folder / "model.safetensors").read_bytes() for run in (there, here)]
     assert weights[0] == weights[1]
 
@@ -310,18 +309,18 @@ def test_a_list_waits_for_no_pipe(store: Store) -> None:
     run = next(run for run in store.runs() if run.done)
     (run.folder / "result.json").unlink()
     os.mkfifo(run.folder / "error.txt")
-    table = RowCache(store, ROWS)
-    rows, damaged = overview(store, table)
-    table.keep()
+    table = RunTable(store)
+    rows, damaged = table.rows()
+    table.save()
     assert len(rows) == 5 and not damaged
 
 
 def test_a_list_knows_of_a_configuration_that_was_damaged_since(store: Store) -> None:
-    table = RowCache(store, ROWS)
-    assert len(overview(store, table)[0]) == 5
+    table = RunTable(store)
+    assert len(table.rows()[0]) == 5
     run = next(run for run in store.runs() if run.done)
     os.truncate(run.folder / "config.json", 50)
-    rows, damaged = overview(store, table)
+    rows, damaged = table.rows()
     assert len(rows) == 4 and damaged.keys() == {run.id}
 
 

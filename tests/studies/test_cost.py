@@ -253,10 +253,10 @@ def test_the_same_command_goes_on_with_the_same_plan(
         ready(tmp_path, tight, settings=FREE | dict(batch=16))
 
 
-def test_a_plan_of_other_rules_is_made_anew(tight: float, tmp_path: Path) -> None:
+def test_a_plan_of_another_schema_is_made_anew(tight: float, tmp_path: Path) -> None:
     job = ready(tmp_path, tight)
     path = shelf.keep(job.store, job.study, job.command).folder / "study.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"rules": 1}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 1}))
     assert shape(ready(tmp_path, 1e9).study) == ladder()[0]
     assert shape(ready(tmp_path, tight).study) == ladder()[-2]
 

@@ -12,8 +12,9 @@ from safetensors.numpy import load_file, save_file
 
 from ordinate.report import FORMATS, render
 from ordinate.report.alarms import alarm_text
+from ordinate.results.run_result import RunResult
 from ordinate.store import Run, Store
-from ordinate.store.sums import content_sum
+from ordinate.store.documents import content_sum
 from ordinate.studies import local
 from ordinate.studies.compare import compare
 from ordinate.studies.comparison import Comparison
@@ -35,10 +36,10 @@ def rows(comparison: Comparison, **wanted: Any) -> list[dict[str, Any]]:
     return [run for run in comparison.runs if all(run[key] == value for key, value in wanted.items())]
 
 
-def results(whole: Whole, encoding: str) -> list[dict[str, Any]]:
+def results(whole: Whole, encoding: str) -> list[RunResult]:
     """Of the reported runs, from their files."""
     found = rows(whole.comparison, encoding=encoding, pilot=False)
-    return [json.loads((whole.store.folder / run["run"] / "result.json").read_text()) for run in found]
+    return [whole.store.run(run["run"]).result for run in found]
 
 
 def test_runs_are_listed_with_pilots_marked(whole: Whole) -> None:
@@ -57,7 +58,7 @@ def test_runs_are_listed_with_pilots_marked(whole: Whole) -> None:
         assert [(run["seed"], run["rate"]) for run in reported] == [(1, sweep.chosen), (2, sweep.chosen)]
     for run in found:
         result = whole.store.run(run["run"]).result
-        assert (run["state"], run["seconds"]) == (result["status"], result["timing"]["seconds"])
+        assert (run["state"], run["seconds"]) == (result.status, result.seconds)
 
 
 def test_curves_are_those_of_the_journals(whole: Whole) -> None:
@@ -67,7 +68,7 @@ def test_curves_are_those_of_the_journals(whole: Whole) -> None:
         run = whole.store.run(rows(whole.comparison, encoding=curve.encoding, seed=curve.seed)[0]["run"])
         points = [r for r in run.journal.read() if (r["split"], r["metric"]) == ("valid", "accuracy")]
         assert list(curve.values) == [r["value"] for r in points]
-        assert list(curve.steps) == [r["step"] for r in points] and curve.steps[-1] == run.result["steps"]
+        assert list(curve.steps) == [r["step"] for r in points] and curve.steps[-1] == run.result.steps
 
 
 def test_profiles_agree_with_the_results(whole: Whole) -> None:
@@ -76,12 +77,12 @@ def test_profiles_agree_with_the_results(whole: Whole) -> None:
     for encoding, profile in profiles.items():
         found = results(whole, encoding)
         for result in found:
-            assert profile.parameters == result["parameters"]
-            assert profile.own_parameters == result["encoding_parameters"]
-            assert profile.memory == result["memory"]
-        assert profile.embedding_norm == found[0]["norms"]["embedding_norm"]
-        assert profile.encoding_norm == found[0]["norms"]["encoding_norm"]
-        seconds = sum(result["timing"]["seconds"] / result["steps"] for result in found) / len(found)
+            assert profile.parameters == result.parameters
+            assert profile.own_parameters == result.encoding_parameters
+            assert profile.memory == result.memory
+        assert profile.embedding_norm == found[0].norms.embedding_norm
+        assert profile.encoding_norm == found[0].norms.encoding_norm
+        seconds = sum(result.seconds / result.steps for result in found) / len(found)
         assert profile.step_ms == pytest.approx(1000 * seconds)
         assert profile.rate in [point.rate for sweep in whole.comparison.sweeps for point in sweep.points]
         assert profile.attention is not None and profile.attention.exists()
@@ -93,8 +94,8 @@ def test_cells_agree_with_the_results(whole: Whole) -> None:
     (task,) = whole.comparison.analysis.tasks
     for r in task.ranges:
         for cell in r.cells:
-            evaluated = [row for result in results(whole, cell.encoding) for row in result["evaluation"]]
-            scores = [row["score"] for row in evaluated if (row["split"], row["length"]) == (r.split, r.length)]
+            evaluated = [row for result in results(whole, cell.encoding) for row in result.evaluation]
+            scores = [row.score for row in evaluated if row.key == (r.split, r.length)]
             assert list(cell.scores) == scores and cell.seeds == (1, 2)
     assert {cell.scores for r in task.ranges for cell in r.cells if (r.split, cell.encoding) == ("ood", LEARNED)} == {
         (None, None)
@@ -107,9 +108,9 @@ def test_sweeps_agree_with_the_pilot_runs(whole: Whole) -> None:
         found = {run["rate"]: whole.store.run(run["run"]).result for run in pilots}
         assert [p.rate for p in sweep.points] == sorted(found)
         for point in sweep.points:
-            valid, *_, outside = found[point.rate]["evaluation"]
-            assert (point.score, point.loss) == (valid["score"], valid["loss"])
-            assert list(point.outside.values()) == [outside["score"]]
+            valid, *_, outside = found[point.rate].evaluation
+            assert (point.score, point.loss) == (valid.score, valid.loss)
+            assert list(point.outside.values()) == [outside.score]
 
 
 def test_settings_are_those_that_all_runs_share(whole: Whole) -> None:
@@ -119,7 +120,7 @@ def test_settings_are_those_that_all_runs_share(whole: Whole) -> None:
         less = ("steps", "warmup") if config["seed"] == PILOT else ()  # of pilots
         own = {key: list(value) if isinstance(value, tuple) else value for key, value in shared.items()}
         assert own.pop("model") == {key: value for key, value in config.pop("model").items() if key != "encoding"}
-        assert own.pop("evaluation_set") == {f"{r['split']} {r['length']}": r["hash"] for r in run.result["evaluation"]}
+        assert own.pop("evaluation_set") == {f"{r.split} {r.length}": r.hash for r in run.result.evaluation}
         assert {key: value for key, value in own.items() if key not in less} == {
             key: value for key, value in config.items() if key not in ("seed", "lr", *less)
         }
@@ -226,7 +227,7 @@ def rewrite(run: Run, content: dict[str, Any]) -> None:
 def test_results_on_other_problems_are_left_out(whole: Whole, copied: Store) -> None:
     """The task's code has changed since: its name is the same, its problems are not."""
     run = a_run(copied, whole, encoding=ROPE, seed=2)
-    content = run.result
+    content = json.loads((run.folder / "result.json").read_text())
     content["evaluation"][0]["hash"] = "0" * 16
     rewrite(run, content)
     assert f"run {run.id} was scored on other problems than" in left_out(gathered(copied), run)
@@ -235,7 +236,7 @@ def test_results_on_other_problems_are_left_out(whole: Whole, copied: Store) -> 
 @pytest.mark.parametrize(
     "key",
     [
-        "status", "steps", "metric", "direction", "bar", "evaluation", "records", "norms", "timing", "memory",
+        "status", "steps", "metric", "direction", "bar", "evaluation", "records", "norms", "seconds", "memory",
         "learned_at", "parameters", "encoding_parameters",
     ],
 )  # fmt: skip
@@ -288,7 +289,7 @@ def test_a_study_with_all_kinds_of_trouble_still_has_its_report(whole: Whole, co
     (pilot.folder / "result.json").unlink()
     (pilot.folder / "error.txt").write_bytes(b"\xff\x00 Traceback ...\nOSError: the disk is full")
     diverged = a_run(copied, whole, encoding=LEARNED, seed=1)
-    content = diverged.result
+    content = json.loads((diverged.folder / "result.json").read_text())
     content["status"] = "diverged"
     for row in content["evaluation"]:
         row |= {"score": None, "loss": None, "accuracy": None}

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ from typing import Any
 import pytest
 
 from ordinate import InputError
-from ordinate.core.rules import RULES
 from ordinate.store import Store
-from ordinate.store.run import SCHEMA
+from ordinate.store.documents import SCHEMA, content_sum
 from ordinate.studies import plan, shelf
 
 from . import made
@@ -34,7 +32,7 @@ def renamed(folder: Path, content: dict[str, Any]) -> Path:
     """A study with another content, and the name that belongs to it."""
     content = {key: value for key, value in content.items() if key != "sum"}
     named = plan.name_of({key: value for key, value in content.items() if key not in ("schema", "command")})
-    (folder / "study.json").write_text(json.dumps(content))
+    (folder / "study.json").write_text(json.dumps(content | {"sum": content_sum(content)}))
     return folder.rename(folder.with_name(named))
 
 
@@ -106,54 +104,31 @@ def test_what_a_newer_program_wrote_is_not_written_over(full: Store) -> None:
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("rules", [None, 1, RULES + 1])
-def test_a_study_of_other_rules_is_refused(rules: int | None, full: Store) -> None:
-    """In one sentence, with its report and the command that makes it anew; it stays as it is."""
-    kept = shelf.find(full)
-    path = kept.folder / "study.json"
-    content = json.loads(path.read_text()) | {"rules": rules, "command": "ordinate compare k_back"}
-    for key in ("rules", "gave_up") if rules is None else ():  # as the first rules wrote it
-        del content[key]
-    folder = renamed(kept.folder, content)
-    (folder / "report.html").write_text("the old report")
+@pytest.mark.parametrize("schema", [1, SCHEMA + 1])
+def test_a_study_of_another_schema_is_refused(schema: int, full: Store) -> None:
+    """In one sentence; it stays as it is, and hides no other."""
+    folder = renamed(
+        shelf.find(full).folder, json.loads((shelf.find(full).folder / "study.json").read_text()) | {"schema": schema}
+    )
     before, when = (folder / "study.json").read_bytes(), 2_000_000
     os.utime(folder / "study.json", (when, when))
+    age, remedy = ("an older", "use another store") if schema < SCHEMA else ("a newer", "update")
     for start in ("", folder.name[:6]):
         with pytest.raises(InputError) as error:
             shelf.find(full, start)
-        assert str(error.value) == (
-            f"study {folder.name} was made by rules {rules or 1}, this program has {RULES}, and they are not mixed: "
-            f"its report is {folder / 'report.html'}; compare again with  ordinate compare k_back"
-            f" --store {full.folder}"
-        )
+        words = f"was written by {age} ordinate (schema {schema}, this one reads {SCHEMA}): {remedy}"
+        assert str(error.value) == f"{folder / 'study.json'} {words}"
     assert folder.name in shelf.names(full) and (folder / "study.json").read_bytes() == before
     others = [name for name in shelf.names(full) if name != folder.name]
     assert [shelf.find(full, name).study.id for name in others] == others
-
-
-def test_studies_of_other_rules_have_other_names(full: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that one is never written over the other, and no run belongs to both."""
-    asked = made.study(seeds=1, fixed=True)
-    old = shelf.find(full, asked.id)
-    before = (old.folder / "study.json").read_bytes()
-    monkeypatch.setattr(plan, "RULES", RULES + 1)
-    monkeypatch.setattr(shelf, "RULES", RULES + 1)
-    newer = replace(asked, bases=tuple((t, e, replace(c, rules=RULES + 1)) for t, e, c in asked.bases))
-    kept = shelf.keep(full, newer, "ordinate compare 1")
-    assert kept.folder != old.folder and (old.folder / "study.json").read_bytes() == before
-    assert shelf.find(full).study == newer
-    runs = [{c.again(1, 0.01).id for _, _, c in study.bases} for study in (asked, newer)]
-    assert len(runs[0]) == len(runs[1]) == 2 and not runs[0] & runs[1]
-    found = shelf.asked_before(full, "ordinate compare 1")
-    assert found is not None and found.study == newer
 
 
 def test_the_study_that_a_command_made(full: Store) -> None:
     found = shelf.asked_before(full, "ordinate compare 2")
     assert found is not None and found.study == made.study(seeds=2, fixed=True)
     assert shelf.asked_before(full, "ordinate compare 4") is None
-    renamed(found.folder, json.loads((found.folder / "study.json").read_text()) | {"rules": 1})
-    assert shelf.asked_before(full, "ordinate compare 2") is None  # of other rules: planned anew
+    renamed(found.folder, json.loads((found.folder / "study.json").read_text()) | {"schema": 1})
+    assert shelf.asked_before(full, "ordinate compare 2") is None  # of another schema: planned anew
 
 
 def test_cut_short(full: Store) -> None:
@@ -187,7 +162,6 @@ def test_any_damage_is_told(full: Store) -> None:
         try:
             assert shelf.find(full, kept.study.id).study == kept.study
         except InputError as error:
-            other = "was made by rules" if place == ("rules",) else "newer ordinate"
-            assert "study.json is damaged" in str(error) or other in str(error)
+            assert "study.json is damaged" in str(error) or "newer ordinate" in str(error)
             told += 1
     assert told > 50

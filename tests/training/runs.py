@@ -4,7 +4,9 @@ import multiprocessing
 from pathlib import Path
 from typing import Any
 
-from ordinate.statistics.words import Word, words_of
+from ordinate.results.run_result import RunResult
+from ordinate.results.schema import write
+from ordinate.statistics.words import Word
 from ordinate.store import Run
 from ordinate.training import RunConfig, resolve
 
@@ -22,17 +24,17 @@ def small(**settings: Any) -> RunConfig:
     return resolve(SMALL | settings)
 
 
-def words(result: dict[str, Any]) -> list[Word | None]:
+def words(result: RunResult) -> list[Word | None]:
     """What is said of each row of a result."""
-    return words_of(result["evaluation"], result["bar"], result["status"] == "diverged")
+    return list(result.words.values())
 
 
-TIMED = ("timing", "files", "sum")  # hashes of the journal, which tells how fast it went, and of all of it
+TIMED = ("seconds", "files")  # hashes of the journal, which holds how fast it went
 
 
 def outcome(run: Run) -> dict[str, Any]:
     """All that a run leaves behind, but for how long it took."""
-    result = {key: value for key, value in run.result.items() if key not in TIMED}
+    result = {key: value for key, value in write(run.result).items() if key not in TIMED}
     journal = [record for record in run.journal.read() if record["metric"] != "tokens_per_second"]
     return {"result": result, "journal": journal, "weights": _bytes(run.folder), "files": _names(run.folder)}
 

@@ -47,7 +47,7 @@ def test_training_leaves_them_and_the_callers_generator_alone(tmp_path: Path) ->
     before, state = hashes(config), torch.get_rng_state()
     result = train(config, Store(tmp_path)).result
     assert torch.equal(torch.get_rng_state(), state)
-    assert hashes(config) == before == {(r["split"], r["length"]): r["hash"] for r in result["evaluation"]}
+    assert hashes(config) == before == {(r.split, r.length): r.hash for r in result.evaluation}
 
 
 @pytest.mark.parametrize("name", tasks.names())

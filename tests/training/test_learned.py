@@ -80,7 +80,7 @@ def test_two_checks_in_a_row(
     scripted(*reached)
     result, seen, rates = course(tmp_path)
     config = small(steps=STEPS)
-    assert (result["learned_at"], result["steps"], result["status"]) == (at, end, "finished")
+    assert (result.learned_at, result.steps, result.status) == (at, end, "finished")
     assert ending(config, learned)[1] == end
     assert rates == [rate(config, s, learned if learned is not None and s >= learned else None) for s in range(end)]
     assert rates == [rate(config, s, learned) for s in range(end)]
@@ -94,13 +94,13 @@ def test_what_is_learned_stays_learned(scripted: Callable[..., None], tmp_path: 
     """Checks that fall below the bar in the decay, or rise to it once more, change nothing."""
     scripted(10, 15, 25, 30)
     result, _, _ = course(tmp_path)
-    assert (result["learned_at"], result["steps"]) == (10, 30)
+    assert (result.learned_at, result.steps) == (10, 30)
 
 
 def test_a_fixed_budget_runs_to_its_end(scripted: Callable[..., None], tmp_path: Path) -> None:
     scripted(10, 15)
     result, seen, rates = course(tmp_path, budget="fixed")
-    assert (result["learned_at"], result["steps"], len(rates)) == (10, STEPS, STEPS)
+    assert (result.learned_at, result.steps, len(rates)) == (10, STEPS, STEPS)
     assert rates == [rate(small(steps=STEPS, budget="fixed"), step) for step in range(STEPS)]
     assert {p.steps for p in seen} == {STEPS}
 
@@ -108,13 +108,13 @@ def test_a_fixed_budget_runs_to_its_end(scripted: Callable[..., None], tmp_path:
 def test_a_loss_is_never_learned(scripted: Callable[..., None], tmp_path: Path) -> None:
     scripted(*range(5, 60, 5))
     result, seen, _ = course(tmp_path, task="markers", train_lengths=32, ood_lengths=[], dataset=None, steps=15)
-    assert (result["learned_at"], result["steps"]) == (None, 15) and not any(p.learned for p in seen)
+    assert (result.learned_at, result.steps) == (None, 15) and not any(p.learned for p in seen)
 
 
 def test_the_bar_of_the_task_is_asked_and_its_metric(scripted: Callable[..., None], tmp_path: Path) -> None:
     scripted(5, 10)
     result, _, _ = course(tmp_path, task="copy_unique(vocabulary=6)", train_lengths=[1, 3], ood_lengths=[4])
-    assert result["metric"] == "exact" and (result["learned_at"], result["steps"]) == (5, 20)
+    assert result.metric == "exact" and (result.learned_at, result.steps) == (5, 20)
 
 
 def test_a_check_leaves_the_training_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,8 +130,8 @@ def test_a_check_leaves_the_training_as_it_was(tmp_path: Path, monkeypatch: pyte
 def test_a_task_that_is_learned_ends_before_its_budget(tmp_path: Path) -> None:
     settings = dict(steps=300, batch=32, dim=32, lr=0.01, evaluation_sequences=256)
     result = train(small(**EASY | settings), Store(tmp_path)).result
-    at, end = result["learned_at"], result["steps"]
-    curve = {r["step"]: r["value"] for r in result["records"] if (r["split"], r["metric"]) == ("valid", "accuracy")}
+    at, end = result.learned_at, result.steps
+    curve = {r.step: r.value for r in result.records if (r.split, r.metric) == ("valid", "accuracy")}
     assert at is not None and at < end < 300
     assert curve[at] >= 0.95 and curve[at + EVERY] >= 0.95 and (at == EVERY or curve[at - EVERY] < 0.95)
     assert end == ending(small(**EASY | settings), at + EVERY)[1]

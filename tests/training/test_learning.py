@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ordinate.results.schema import write
 from ordinate.store import Store
 from ordinate.training import train
 
@@ -16,8 +17,8 @@ BUDGET = dict(dim=32, batch=32, lr=0.01, dropout=0.0, evaluation_sequences=500)
 def learn(folder: Path, **settings: Any) -> dict[str, Any]:
     result = train(small(**BUDGET | settings), Store(folder)).result
     return {
-        row["split"]: row | {"word": word, "learned_at": result["learned_at"], "steps": result["steps"]}
-        for row, word in zip(result["evaluation"], words(result), strict=True)
+        row.split: write(row) | {"word": word, "learned_at": result.learned_at, "steps": result.steps}
+        for row, word in zip(result.evaluation, words(result), strict=True)
     }
 
 

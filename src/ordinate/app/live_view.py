@@ -94,11 +94,11 @@ def _live(store: Store, kept: Kept, key: str) -> None:
 
 def _left(look: Snapshot) -> str:
     """From the time that finished runs took."""
-    took = [run["seconds"] for run in look.runs if run["seconds"] is not None]
+    took = [run.seconds for run in look.runs if run.seconds is not None]
     if not took:
         return ""
-    under_way = [run for run in look.runs if run["state"] == "running"]
-    waiting = look.count("waiting") + sum(1 - run["step"] / max(1, run["of"]) for run in under_way)
+    under_way = [run for run in look.runs if run.state == "running"]
+    waiting = look.count("waiting") + sum(1 - run.step / max(1, run.of) for run in under_way)
     return f", about {duration(sum(took) / len(took) * waiting / max(1, len(under_way)))} left"
 
 
@@ -115,7 +115,7 @@ def _curves(kept: Kept, look: Snapshot, key: str) -> None:
 
 def _runs(look: Snapshot, key: str) -> None:
     order = {"running": 0, "failed": 1, "damaged": 2, "diverged": 3, "interrupted": 4, "waiting": 5, "done": 6}
-    rows = sorted(look.runs, key=lambda run: order.get(run["state"], 9))
+    rows = sorted(look.runs, key=lambda run: order.get(run.state, 9))
     table = pd.DataFrame(rows)
     table["progress"] = 100 * table["step"] / table["of"].clip(lower=1)
     st.dataframe(

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -12,6 +13,9 @@ import streamlit as st
 from ordinate.app.watch import JournalReader
 from ordinate.core.errors import InputError
 from ordinate.report.run_figures import Points
+from ordinate.results.run_config import StoredConfig
+from ordinate.results.run_result import Record, RunResult
+from ordinate.results.run_summary import ShownState
 from ordinate.store import Run, Store
 
 _BEGAN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:started:|continued at step (\d+))")
@@ -23,9 +27,9 @@ class RunFacts:
     """All that a page says of a run."""
 
     run: Run
-    state: str  # done, diverged, running, failed, interrupted, damaged
-    config: dict[str, Any]  # empty: damaged
-    result: dict[str, Any] | None  # none: not done, or damaged
+    state: ShownState
+    config: StoredConfig | None  # None: damaged
+    result: RunResult | None  # None: not done, or damaged
     points: Points
     pace: float | None  # seconds that a step takes; none: not known
     problems: tuple[str, ...]
@@ -38,31 +42,32 @@ class RunFacts:
 def read(run: Run) -> RunFacts:
     """A run as it is now. Nothing that may be wrong with its files is an error here."""
     problems: list[str] = []
-    state: str = run.state
+    state: ShownState = run.state
     config = _config(run, problems)
     result = _result(run, problems) if state == "done" and config else None
     points = _points(run, result, state, problems)
     if result is not None:
-        state = "diverged" if result["status"] == "diverged" else "done"
+        state = "diverged" if result.diverged else "done"
     elif state == "done" or not config:
         state = "damaged"
     step = max((line[-1][0] for line in points.values() if line), default=0)
+    pace: float | None
     if result is not None:
-        pace = result["timing"]["seconds"] / max(1, result["steps"])
+        pace = result.seconds / max(1, result.steps)
     else:
         pace = _pace(run, step) if state == "running" else None
     return RunFacts(run, state, config, result, points, pace, tuple(dict.fromkeys(problems)))
 
 
-def _config(run: Run, problems: list[str]) -> dict[str, Any]:
+def _config(run: Run, problems: list[str]) -> StoredConfig | None:
     try:
         return run.config
     except InputError as error:
         problems.append(str(error))
-        return {}
+        return None
 
 
-def _result(run: Run, problems: list[str]) -> dict[str, Any] | None:
+def _result(run: Run, problems: list[str]) -> RunResult | None:
     try:
         return run.result
     except InputError as error:
@@ -70,7 +75,7 @@ def _result(run: Run, problems: list[str]) -> dict[str, Any] | None:
         return None
 
 
-def _points(run: Run, result: dict[str, Any] | None, state: str, problems: list[str]) -> Points:
+def _points(run: Run, result: RunResult | None, state: str, problems: list[str]) -> Points:
     """The journal; of a run that is under way only what is new. A store without journals has curves in its results."""
     try:
         if state == "running":
@@ -81,22 +86,20 @@ def _points(run: Run, result: dict[str, Any] | None, state: str, problems: list[
         pass
     except (InputError, OSError) as error:
         problems.append(str(error))
-    return _sorted(result["records"]) if result is not None else {}
+    return _sorted(result.records) if result is not None else {}
 
 
-def _sorted(records: list[dict[str, Any]]) -> Points:
+def _sorted(records: Iterable[Record]) -> Points:
     points: dict[tuple[str, str], list[tuple[int, float | None]]] = {}
     for record in records:
-        value = record["value"]
-        key = str(record["split"]), str(record["metric"])
-        points.setdefault(key, []).append((int(record["step"]), None if value is None else float(value)))
+        points.setdefault((record.split, record.metric), []).append((record.step, record.value))
     return points
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _whole(path: Path, changed: int, size: int) -> Points:
     """The curves of a journal that grows no more."""
-    return _sorted(list(Run(path.parent).records()))
+    return _sorted(Run(path.parent).records())
 
 
 _reading = Lock()  # two tabs may look at the same run

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import pandas as pd
 import streamlit as st
 
 from ordinate.core.errors import InputError
+from ordinate.results.run_config import encoding_name
+from ordinate.results.run_summary import RunSummary
 from ordinate.store import Store
-from ordinate.store.overview import ROWS, encoding_name, overview
-from ordinate.store.table import Row, RowCache
+from ordinate.store.run_table import RunTable
 from ordinate.studies.plan import PILOT
 
 STATES = ("done", "diverged", "running", "failed", "interrupted", "damaged")
@@ -38,32 +40,31 @@ COLUMNS: dict[str, tuple[str, Any]] = {
 TABLE = "runs-table"
 
 
-def rows(store: Store, *, keep: bool) -> tuple[list[Row], dict[str, str]]:
-    """A row for each run, the newest first; and what is wrong with those that are damaged. `keep`: write rows down."""
+def rows(store: Store, *, keep: bool) -> tuple[list[RunSummary], dict[str, str]]:
+    """A row for each run, the newest first, and the errors of damaged runs. `keep`: save the rows in the store."""
     known = _known(str(store.folder))
-    found, damaged = overview(store, known)
+    found, damaged = known.rows()
     if keep:
-        known.keep()
+        known.save()
     found += [_damaged(store, run_id, sentence) for run_id, sentence in damaged.items()]
-    found.sort(key=lambda row: str(row.get("started", "")), reverse=True)
-    return [row | {"pilot": "yes" if row.get("seed") == PILOT else ""} for row in found], damaged
+    return sorted(found, key=lambda row: row.started, reverse=True), damaged
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _known(folder: str) -> RowCache:
-    return RowCache(Store(Path(folder)), ROWS)
+def _known(folder: str) -> RunTable:
+    return RunTable(Store(Path(folder)))
 
 
-def _damaged(store: Store, run_id: str, sentence: str) -> Row:
-    """As much as its configuration still tells."""
-    row: Row = {"run": run_id, "task": "", "encoding": "", "state": "damaged", "error": sentence}
+def _damaged(store: Store, run_id: str, sentence: str) -> RunSummary:
+    """The task and the encoding, if the configuration can be read."""
+    row = RunSummary(run_id, "", "", None, None, "damaged", None, None, "", sentence)
     with suppress(InputError):
         config = store.run(run_id).config
-        row |= {"task": str(config["task"]), "encoding": encoding_name(config)}
+        row = replace(row, task=config["task"], encoding=encoding_name(config))
     return row
 
 
-def filtered(found: Sequence[Row]) -> list[Row]:
+def filtered(found: Sequence[RunSummary]) -> list[RunSummary]:
     """What the widgets above the table leave."""
     left, middle, right, last = st.columns([2, 2, 2, 1.6])
     with left:
@@ -81,26 +82,31 @@ def filtered(found: Sequence[Row]) -> list[Row]:
     return [
         row
         for row in found
-        if all(not names or row[part] in names for part, names in chosen.items())
+        if all(not names or getattr(row, part) in names for part, names in chosen.items())
         and all(word in _text(row) for word in words)
     ]
 
 
-def _text(row: Row) -> str:
+def _text(row: RunSummary) -> str:
     """All that the table shows of a row, to look for words in."""
-    return " ".join(str(row.get(part, "")) for part in (*(part for part, _ in COLUMNS.values()), "error")).lower()
+    return " ".join(str(_cell(row, part)) for part in (*(part for part, _ in COLUMNS.values()), "error")).lower()
 
 
-def _several(label: str, part: str, found: Sequence[Row]) -> list[str]:
+def _cell(row: RunSummary, part: str) -> Any:
+    """A part of a row; empty text is an empty cell."""
+    return ("yes" if row.seed == PILOT else "") if part == "pilot" else getattr(row, part)
+
+
+def _several(label: str, part: str, found: Sequence[RunSummary]) -> list[str]:
     order = STATES if part == "state" else ()
-    names = {str(row[part]) for row in found}
+    names = {str(getattr(row, part)) for row in found}
     options = [name for name in order if name in names] or sorted(names)
     return st.multiselect(label, options, key=part, bind="query-params", placeholder="all")
 
 
-def table(shown: Sequence[Row], chosen: Sequence[str], choose: Callable[[list[str]], None]) -> None:
+def table(shown: Sequence[RunSummary], chosen: Sequence[str], choose: Callable[[list[str]], None]) -> None:
     """Draw the rows. `choose` is told the ids when the user ticks other rows than those in `chosen`."""
-    ids = [row["run"] for row in shown]
+    ids = [row.run for row in shown]
     ticked = [index for index, run_id in enumerate(ids) if run_id in chosen]
     # What is ticked follows from the address: rows come and go with filters and with new runs.
     st.session_state[TABLE] = {"selection": {"rows": ticked, "columns": [], "cells": []}}
@@ -110,9 +116,9 @@ def table(shown: Sequence[Row], chosen: Sequence[str], choose: Callable[[list[st
     )  # fmt: skip
 
 
-def frame(shown: Sequence[Row]) -> pd.DataFrame:
+def frame(shown: Sequence[RunSummary]) -> pd.DataFrame:
     """Rows under their titles."""
-    return pd.DataFrame({title: [row.get(part) for row in shown] for title, (part, _) in COLUMNS.items()})
+    return pd.DataFrame({title: [_cell(row, part) for row in shown] for title, (part, _) in COLUMNS.items()})
 
 
 def config() -> dict[str, Any]:

@@ -14,8 +14,10 @@ from ordinate.app.watch import EVERY, freeze_garbage
 from ordinate.core.amounts import duration
 from ordinate.core.config import write_value
 from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
+from ordinate.results.run_config import StoredConfig, encoding_name
+from ordinate.results.run_summary import RunSummary
 from ordinate.store import Run, Store
-from ordinate.store.overview import describe, encoding_name
+from ordinate.store.run_table import summarize
 from ordinate.studies.plan import PILOT
 from ordinate.training import again
 
@@ -47,15 +49,13 @@ def _title(facts: RunFacts) -> None:
     if result is None:
         return
     row = _row(facts)
-    told = [("State", facts.state), ("Steps", f"{result['steps']:,}"), ("Time", duration(result["timing"]["seconds"]))]
-    told += [("Learned at step", "not learned" if not result["learned_at"] else f"{result['learned_at']:,}")] * (
-        result["bar"] is not None
+    told = [("State", facts.state), ("Steps", f"{result.steps:,}"), ("Time", duration(result.seconds))]
+    told += [("Learned at step", "not learned" if not result.learned_at else f"{result.learned_at:,}")] * (
+        result.bar is not None
     )
-    told += [("In distribution", _score(row["inside"]))]
-    told += [
-        (row["headline"].capitalize(), " ".join(p for p in (_score(row["score"]), row["word"]) if p != "-") or "-")
-    ]
-    told += [("Parameters", f"{result['parameters']:,}")]
+    told += [("In distribution", _score(row.inside))]
+    told += [(row.headline.capitalize(), " ".join(p for p in (_score(row.score), row.word) if p != "-") or "-")]
+    told += [("Parameters", f"{result.parameters:,}")]
     with st.container(horizontal=True, gap="large"):
         for label, value in told:
             with st.container(width="content", gap=None):
@@ -66,7 +66,7 @@ def _title(facts: RunFacts) -> None:
 def _name(facts: RunFacts) -> str:
     if not facts.config:
         return f"Run {facts.run.id}"
-    seed = facts.config.get("seed")
+    seed = facts.config["seed"]
     which = "pilot seed" if seed == PILOT else f"seed {seed}"
     return f"{facts.config['task']} with {encoding_name(facts.config)}, {which}"
 
@@ -84,14 +84,17 @@ def _troubles(facts: RunFacts) -> None:
         st.warning(f"Interrupted at {step}: start it again, and it goes on.")
 
 
-def _row(facts: RunFacts) -> dict[str, Any]:
-    """As the table of runs says it."""
+def _row(facts: RunFacts) -> RunSummary:
+    """The run's row in the table of runs."""
     if facts.result is not None:
-        return describe(facts.run)
-    config = facts.config
-    row = {"run": facts.run.id, "state": facts.state, "step": facts.step, "task": config.get("task")}
-    encoding = encoding_name(config) if config else None
-    return row | {"encoding": encoding, "seed": config.get("seed"), "rate": config.get("lr")}
+        return summarize(facts.run)
+    config, state = facts.config, facts.state
+    if config is None:
+        return RunSummary(facts.run.id, "", "", None, None, "damaged", facts.step, None, "")
+    return RunSummary(
+        facts.run.id, config["task"], encoding_name(config), config["seed"], config["lr"], state, facts.step,
+        config["steps"], "",
+    )  # fmt: skip
 
 
 def _score(value: float | None) -> str:
@@ -123,12 +126,12 @@ def _beside(found: Sequence[RunFacts]) -> None:
 
 def _labels(found: Sequence[RunFacts]) -> list[str]:
     """A name for each run that no other of them has."""
-    tasks = {facts.config.get("task") for facts in found}
+    tasks = {facts.config["task"] if facts.config else "" for facts in found}
     names = []
     for facts in found:
         name = encoding_name(facts.config) if facts.config else facts.run.id
-        seed = facts.config.get("seed")
-        parts = [str(facts.config.get("task", ""))] * (len(tasks) > 1)
+        seed = facts.config["seed"] if facts.config else None
+        parts = [facts.config["task"] if facts.config else ""] * (len(tasks) > 1)
         names.append(" ".join([*parts, name, "pilot" if seed == PILOT else f"seed {seed}"]))
     often = Counter(names)
     return [f"{name} {facts.run.id[:6]}" if often[name] > 1 else name for facts, name in zip(found, names, strict=True)]
@@ -154,7 +157,7 @@ def _growing(runs: Sequence[Run], against: Against, smoothing: float) -> None:
         st.rerun()
     for facts, label in zip(found, _labels(found), strict=True):
         if facts.state == "running":
-            steps = int(facts.config.get("steps", 0))
+            steps = facts.config["steps"] if facts.config else 0
             left = f", at most {duration(facts.pace * max(0, steps - facts.step))} left" if facts.pace else ""
             st.progress(min(1.0, facts.step / max(1, steps)), f"{plain(label)}: step {facts.step:,} of {steps:,}{left}")
     _pictures(found, against, smoothing)
@@ -176,14 +179,16 @@ def _pictures(found: Sequence[RunFacts], against: Against, smoothing: float) -> 
 
 
 def _drawn(found: Sequence[RunFacts]) -> list[Drawn]:
-    known = [(facts, label) for facts, label in zip(found, _labels(found), strict=True) if facts.config]
-    looks = run_styles([encoding_name(facts.config) for facts, _ in known])
+    known = [
+        (facts, config, label) for facts, label in zip(found, _labels(found), strict=True) if (config := facts.config)
+    ]
+    looks = run_styles([encoding_name(config) for _, config, _ in known])
     return [
         Drawn(
-            label, style, str(facts.config["task"]), facts.points, facts.pace, facts.result,
-            (min(lengths), max(lengths)) if (lengths := facts.config.get("train_lengths")) else None,
+            label, style, config["task"], facts.points, facts.pace, facts.result,
+            (min(lengths), max(lengths)) if (lengths := config["train_lengths"]) else None,
         )
-        for (facts, label), style in zip(known, looks, strict=True)
+        for (facts, config, label), style in zip(known, looks, strict=True)
     ]  # fmt: skip
 
 
@@ -226,7 +231,7 @@ def _settings(facts: RunFacts) -> None:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _asked(run_id: str, _config: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+def _asked(run_id: str, _config: StoredConfig) -> tuple[dict[str, Any] | None, str | None]:
     return again.usual(_config), again.command(_config)
 
 

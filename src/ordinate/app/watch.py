@@ -8,6 +8,8 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
+from ordinate.results.run_result import Record
+from ordinate.results.schema import read
 from ordinate.store import Store
 from ordinate.studies.comparison import Curve
 from ordinate.studies.plan import PILOT, Study
@@ -43,11 +45,10 @@ class JournalReader:
         self.at += len(whole)
         for line in whole.splitlines():
             try:
-                record = json.loads(line)
-                key = (record["split"], record["metric"])
-                self.points.setdefault(key, []).append((int(record["step"]), record["value"]))
-            except (ValueError, KeyError, TypeError):
+                record = read(Record, json.loads(line), "record")
+            except ValueError:
                 continue  # the run itself will say what is wrong with it
+            self.points.setdefault((record.split, record.metric), []).append((record.step, record.value))
 
     @property
     def step(self) -> int:
@@ -55,15 +56,31 @@ class JournalReader:
 
 
 @dataclass(frozen=True)
+class RunProgress:
+    """One run of the comparison: how far it is."""
+
+    run: str
+    task: str
+    encoding: str
+    seed: int
+    rate: float
+    state: str  # waiting, running, interrupted, failed, damaged, done, diverged
+    step: int
+    of: int
+    validation: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """What a look found."""
 
     stage: str
-    runs: tuple[dict[str, Any], ...]  # run, task, encoding, seed, rate, state, step, of, validation, seconds
+    runs: tuple[RunProgress, ...]
     curves: tuple[Curve, ...]
 
     def count(self, state: str) -> int:
-        return sum(run["state"] == state for run in self.runs)
+        return sum(run.state == state for run in self.runs)
 
 
 class Watched:
@@ -87,8 +104,7 @@ class Watched:
         rows, curves = [], []
         for config in stage.runs:
             task, encoding = named[self._key(config)]
-            row = {"run": config.id, "task": task, "encoding": encoding, "seed": config.seed, "rate": config.lr}
-            rows.append(row | self._progress(config, self.metrics[task]))
+            rows.append(self._progress(config, task, encoding))
             if config.seed != PILOT:
                 curves.append(self._curve(config, task, encoding))
         return Snapshot(stage.name, tuple(rows), tuple(curves))
@@ -102,31 +118,22 @@ class Watched:
         reader.read(self.store, config.id)
         return reader.points.get(("valid", metric), [])
 
-    def _progress(self, config: RunConfig, metric: str) -> dict[str, Any]:
+    def _progress(self, config: RunConfig, task: str, encoding: str) -> RunProgress:
+        about = config.id, task, encoding, config.seed, config.lr
         result = self.state.result(config)
         if result is not None:
-            state = "done" if result["status"] == "finished" else result["status"]
-            score = next((row["score"] for row in result["evaluation"] if row["split"] == "valid"), None)
-            seconds = result["timing"]["seconds"]
-            return {
-                "state": state,
-                "step": result["steps"],
-                "of": result["steps"],
-                "validation": score,
-                "seconds": seconds,
-            }
+            state = "diverged" if result.diverged else "done"
+            return RunProgress(*about, state, result.steps, result.steps, result.valid.score, result.seconds)
         run = self.store.run(config.id)
         state = "waiting" if not run.folder.exists() else "damaged" if config.id in self.state.damaged else run.state
-        points = self._points(config, metric) if state != "waiting" else []
+        points = self._points(config, self.metrics[task]) if state != "waiting" else []
         at = self.readers[config.id].step if config.id in self.readers else 0
-        score = points[-1][1] if points else None
-        return {"state": state, "step": at, "of": config.steps, "validation": score, "seconds": None}
+        return RunProgress(*about, state, at, config.steps, points[-1][1] if points else None, None)
 
     def _curve(self, config: RunConfig, task: str, encoding: str) -> Curve:
         result = self.state.result(config)
         if result is not None:
-            kept = [r for r in result["records"] if r["split"] == "valid" and r["metric"] == result["metric"]]
-            points = [(r["step"], r["value"]) for r in kept]
+            points = [(r.step, r.value) for r in result.learning_curve]
         else:
             points = list(self._points(config, self.metrics[task]))
         return Curve(task, encoding, config.seed, tuple(p[0] for p in points), tuple(p[1] for p in points))

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ordinate.core.amounts import duration
-from ordinate.statistics.observations import headline, range_name
-from ordinate.statistics.words import words_of
+from ordinate.statistics.observations import range_name
 
 if TYPE_CHECKING:
+    from ordinate.results.run_result import RunResult
     from ordinate.store import Store
     from ordinate.studies.executor import Event, Executor
     from ordinate.studies.stages import Stage
@@ -163,20 +163,14 @@ def _named(config: "RunConfig") -> str:
     return f"{config.task}  {_encoding(config)}  {seed}  lr {config.lr:g}"
 
 
-def outcome(result: dict[str, Any]) -> str:
+def outcome(result: "RunResult") -> str:
     """One run in a few words: whether and when it learned, and what it scores at twice the length."""
-    rows = result["evaluation"]
-    inside = [row for row in rows if row["split"] == "id"][-1]
-    if inside["score"] is None:
-        return str(result["status"])
-    if result["bar"] is None:
-        return f"{inside['score']:.3f}"
-    words = words_of(rows, result["bar"], result["status"] == "diverged")
-    places = [(row["split"], row["length"]) for row in rows]
-    at = headline([place for place in places if place[0] != "valid"])
-    score, word = rows[places.index(at)]["score"], words[places.index(at)]
-    learned = (
-        f"learned at step {result['learned_at']}" if result["learned_at"] else f"{inside['score']:.3f} in distribution"
-    )
-    beyond = "" if score is None or word in ("did not fit", "at chance") else f" {score:.3f}"
-    return f"{learned}, {range_name(*at)}:{beyond} {word}"
+    inside, shown = result.in_distribution.score, result.headline
+    if inside is None:
+        return result.status
+    if result.bar is None:
+        return f"{inside:.3f}"
+    word = result.words[shown.key]
+    learned = f"learned at step {result.learned_at}" if result.learned_at else f"{inside:.3f} in distribution"
+    beyond = "" if shown.score is None or word in ("did not fit", "at chance") else f" {shown.score:.3f}"
+    return f"{learned}, {range_name(*shown.key)}:{beyond} {word}"

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ordinate.cli.progress import Bar
+    from ordinate.results.run_result import RunResult
     from ordinate.training import Progress, RunConfig
 
 
@@ -28,6 +29,7 @@ def run(
     """Train one model on one task, score it on frozen sets in and out of distribution, and keep all of it."""
     from ordinate.cli.progress import Bar
     from ordinate.core.config import to_dict
+    from ordinate.results.schema import write
     from ordinate.store import open_store
     from ordinate.training import resolve, train
 
@@ -52,7 +54,7 @@ def run(
         print("ordinate: interrupted; start again to go on", file=sys.stderr)
         raise typer.Exit(130) from None
     if as_json:
-        print(json.dumps(before.result, indent=1))
+        print(json.dumps(write(before.result), indent=1))
     else:
         show_result(before.result, config)
 
@@ -69,7 +71,7 @@ def _tell(bar: "Bar", config: "RunConfig", now: "Progress") -> None:
         bar.say(f"step {now.step}/{now.steps}  validation {now.validation:.4g}  {text}")
 
 
-def show_result(result: dict[str, Any], config: "RunConfig", console: "Console | None" = None) -> None:
+def show_result(result: "RunResult", config: "RunConfig", console: "Console | None" = None) -> None:
     """Scores by length with what they must be seen against."""
     from rich.console import Console
     from rich.text import Text
@@ -85,63 +87,60 @@ def show_result(result: dict[str, Any], config: "RunConfig", console: "Console |
 _READERS = {"chance": "chance", "majority": "majority", "position_only": "position", "bag_of_tokens": "bag of tokens"}
 
 
-def _table(result: dict[str, Any]) -> "Table":
+def _table(result: "RunResult") -> "Table":
     from rich.table import Table
 
     from ordinate.statistics.observations import SPLIT_NAMES
-    from ordinate.statistics.words import Word, words_of
+    from ordinate.statistics.words import Word
 
-    scored, rows = result["bar"] is not None, result["evaluation"]
-    words = words_of(rows, result["bar"], result["status"] == "diverged")
+    scored, rows, words = result.bar is not None, result.evaluation, result.words
     table = Table(box=None, pad_edge=False, header_style="bold")
-    apart = any("accuracy_beyond" in row["groups"] for row in rows)
+    apart = any("accuracy_beyond" in row.groups for row in rows)
     against = ("floor", "verdict") if scored else ("best baseline",)
     against = ("past trained", *against) if apart else against
     for column in ("set", "length", "accuracy", "exact", "loss", *against):
         table.add_column(column, justify="left" if column in ("set", "verdict") else "right", no_wrap=True)
-    for row, word in zip(rows, words, strict=True):
-        beyond = row["split"] in ("ood", "shift")
+    for row in rows:
+        word, beyond = words[row.key], row.split in ("ood", "shift")
         # A run that did not learn the task has nothing to report beyond it; the file keeps the numbers.
         hidden = scored and beyond and word not in (Word.SOLVES, Word.PARTIAL, Word.FITS)
-        cells = [SPLIT_NAMES[row["split"]], str(row["length"])]
-        cells += ["-"] * 3 if hidden else [_percent(row["accuracy"]), _percent(row["exact"]), _number(row["loss"])]
+        cells = [SPLIT_NAMES[row.split], str(row.length)]
+        cells += ["-"] * 3 if hidden else [_percent(row.accuracy), _percent(row.exact), _number(row.loss)]
         if apart:
-            late = row["groups"].get("accuracy_beyond")
+            late = row.groups.get("accuracy_beyond")
             cells.append("" if late is None else "-" if hidden else _percent(late))
-        cells += [_percent(row["floor"]), str(word)] if scored else [_number(row["floor"])]
+        cells += [_percent(row.floor), str(word)] if scored else [_number(row.floor)]
         table.add_row(*cells)
     return table
 
 
-def _remarks(result: dict[str, Any], config: "RunConfig") -> list[str]:
+def _remarks(result: "RunResult", config: "RunConfig") -> list[str]:
     """What the table cannot say."""
     from ordinate.statistics.alarms import oversized
 
-    scored, lines = result["bar"] is not None, []
-    inside = [row for row in result["evaluation"] if row["split"] == "id"][-1]
+    scored, inside, lines = result.bar is not None, result.in_distribution, []
     if not scored:
         lines.append("Scored by loss: no floor to pass, no words. Lower is better.")
-        lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in inside["groups"].items()))
-    elif result["status"] != "diverged":
+        lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in inside.groups.items()))
+    elif not result.diverged:
         lines.append(_learned(result, config))
     shown = _percent if scored else _number
-    readers = ", ".join(f"{name} {shown(inside[key])}" for key, name in _READERS.items())
-    lines.append(f"Without an encoding, at length {inside['length']}: {readers}.")
-    embedding, added = result["norms"]["embedding_norm"], result["norms"]["encoding_norm"]
+    readers = ", ".join(f"{name} {shown(getattr(inside, key))}" for key, name in _READERS.items())
+    lines.append(f"Without an encoding, at length {inside.length}: {readers}.")
+    embedding, added = result.norms.embedding_norm, result.norms.encoding_norm
     if added and embedding:
         lines.append(f"At the start, what the encoding adds is {added / embedding:.2g} times as large as the tokens.")
     if oversized(added, embedding):
         lines.append("Mind: so large a difference may decide the result by itself; size=1 matches them.")
-    seconds = result["timing"]["seconds"]
-    return [*lines, f"One seed: preliminary. {result['parameters']:,} parameters, {seconds:.0f} s."]
+    return [*lines, f"One seed: preliminary. {result.parameters:,} parameters, {result.seconds:.0f} s."]
 
 
-def _learned(result: dict[str, Any], config: "RunConfig") -> str:
+def _learned(result: "RunResult", config: "RunConfig") -> str:
     """When the task was learned, and how far it carries."""
     from ordinate.statistics.reach import reach
 
-    at, steps, bar, trained = result["learned_at"], result["steps"], result["bar"], max(config.test_lengths)
-    scores = [(row["length"], row["score"]) for row in result["evaluation"] if row["split"] in ("id", "ood")]
+    at, steps, bar, trained = result.learned_at, result.steps, result.bar or 0.0, max(config.test_lengths)
+    scores = [(row.length, row.score) for row in result.evaluation if row.split in ("id", "ood")]
     if (far := reach(scores, bar, trained)) == 0:
         return f"Not learned: below {bar:.0%} after {steps} steps, so scores beyond the trained length mean nothing."
     when = f"at step {at}" if at else "in its last steps"

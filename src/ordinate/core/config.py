@@ -68,17 +68,8 @@ def _value(declared: Any, key: str, value: Any) -> Any:
 
 
 def to_dict(config: Any) -> dict[str, Any]:
-    """A configuration as plain data, ready for JSON.
-
-    A field that came later (`metadata={"later": True}`) is left out at its default: what was written and hashed without
-    it keeps its content and its name.
-    """
-    found = {}
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if not (field.metadata.get("later") and value == field.default):
-            found[field.name] = _plain(value)
-    return found
+    """A configuration as plain data, ready for JSON."""
+    return {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
 
 
 def _plain(value: Any) -> Any:

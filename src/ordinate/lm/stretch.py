@@ -12,6 +12,7 @@ from ordinate.lm.folders import LATEST, Home
 from ordinate.lm.points import REPLAY, point
 from ordinate.lm.sinks import Sink, opened
 from ordinate.lm.trainer import Now, Trainer, Watch
+from ordinate.results.language_model_result import LanguageModelResult
 from ordinate.store import Run
 
 
@@ -117,9 +118,11 @@ class Stretch:
         weights = sum(weight.numel() for weight in trainer.model.parameters())
         if self.first:
             self.run.finish(
-                {"step": trainer.step, "tokens": trainer.tokens, "seconds": trainer.seconds, "parameters": weights}
-                | scores
-            )
+                LanguageModelResult(
+                    self.run.id, trainer.step, trainer.tokens, trainer.seconds, weights, scores["valid_loss"],
+                    scores["bits_per_byte"],
+                )
+            )  # fmt: skip
         trainer.ranks.wait()
 
     def _load(self, path: Path, owner: str) -> None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
 from ordinate.report.colors import DASHES, GRAY, MARKERS, Style, styles
 from ordinate.report.curves import MOST_POINTS
-from ordinate.statistics.words import words_of
-from ordinate.store.overview import REPORTED
+from ordinate.results.run_result import RunResult
+from ordinate.store.run_table import REPORTED
 
 Points = Mapping[tuple[str, str], Sequence[tuple[int, Number]]]  # split, metric: step, value
 Against = Literal["step", "seconds"]
@@ -23,7 +23,7 @@ class Drawn:
     task: str
     points: Points
     pace: float | None = None  # seconds that a step takes; none: not known
-    result: Mapping[str, Any] | None = None  # none: not done
+    result: RunResult | None = None  # None: not done
     trained: tuple[int, int] | None = None  # shortest and longest length
 
 
@@ -67,7 +67,7 @@ def learning(runs: Sequence[Drawn], metric: str, against: Against = "step", smoo
     parts += ["Thin: before smoothing."] if smoothing > 0 else []
     parts += ["Seconds are spread evenly over the steps."] if against == "seconds" else []
     parts += [f"No seconds are known of {', '.join(unknown)}: see it by step."] if unknown else []
-    bars = {run.result["bar"] for run in runs if run.result is not None and run.result["metric"] == metric}
+    bars = {run.result.bar for run in runs if run.result is not None and run.result.metric == metric}
     return Chart(
         name=f"{metric} while training",
         title=f"{metric.capitalize()} while training",
@@ -104,7 +104,7 @@ def by_length(runs: Sequence[Drawn], *, alone: bool) -> Chart | None:
 
     `alone`: there is one run, which needs no name.
     """
-    done = [run for run in runs if run.result is not None and run.result["evaluation"]]
+    done = [run for run in runs if run.result is not None]
     if not done:
         return None
     first = done[0].result
@@ -112,35 +112,32 @@ def by_length(runs: Sequence[Drawn], *, alone: bool) -> Chart | None:
     front, hidden, floors = [], [], dict[int, tuple[float, float]]()
     for run in done:
         assert run.result is not None
-        rows = sorted((row for row in run.result["evaluation"] if row["split"] != "valid"), key=lambda r: r["length"])
-        words = words_of(rows, run.result["bar"], run.result["status"] == "diverged")
-        scores = [
-            None if row["split"] != "id" and (word or "") not in REPORTED else row["score"]
-            for row, word in zip(rows, words, strict=True)
-        ]
-        if any(score is None and row["score"] is not None for score, row in zip(scores, rows, strict=True)):
+        rows = sorted((row for row in run.result.evaluation if row.split != "valid"), key=lambda row: row.length)
+        words = run.result.words
+        scores = [None if row.split != "id" and (words[row.key] or "") not in REPORTED else row.score for row in rows]
+        if any(score is None and row.score is not None for score, row in zip(scores, rows, strict=True)):
             hidden.append(run.label)
         label = "score" if alone else run.label
         for shifted, look in ((False, "mean"), (True, "rings")):
-            at = [index for index, row in enumerate(rows) if (row["split"] == "shift") == shifted]
+            at = [index for index, row in enumerate(rows) if (row.split == "shift") == shifted]
             if at:
-                x, y = tuple(rows[i]["length"] for i in at), tuple(scores[i] for i in at)
+                x, y = tuple(rows[i].length for i in at), tuple(scores[i] for i in at)
                 name, shown = (f"{label}, shifted", "") if shifted else (label, label)
                 front.append(Series(name, x, y, run.style, look, shown, group=run.label))  # type: ignore[arg-type]
         for row in rows:
-            floors.setdefault(row["length"], (row["chance"], row["floor"]))
+            floors.setdefault(row.length, (row.chance, row.floor))
     trained = next((run.trained for run in done if run.trained), None)
     lengths = sorted(floors)
-    metric = {"exact": "exact match", "loss": "loss (lower is better)"}.get(first["metric"], str(first["metric"]))
+    metric = {"exact": "exact match", "loss": "loss (lower is better)"}.get(first.metric, first.metric)
     values = [y for series in front for y in series.y]
-    inside = first["bar"] is not None and all(y is None or 0 <= y <= 1 for y in values)
+    inside = first.bar is not None and all(y is None or 0 <= y <= 1 for y in values)
     return Chart(
         name=f"{done[0].task} length",
         title=f"{done[0].task}: {metric} by length",
         x_title="length",
         y_title=metric,
-        series=(*_references(floors, lengths, first["bar"]), *front),
-        lines=() if first["bar"] is None else (Line(first["bar"], f"bar {first['bar']:g}"),),
+        series=(*_references(floors, lengths, first.bar), *front),
+        lines=() if first.bar is None else (Line(first.bar, f"bar {first.bar:g}"),),
         shade=Shade(*trained, f"trained {trained[0]} to {trained[1]}") if trained else None,
         x_ticks=tuple(lengths) if len(lengths) <= 8 else (),
         y_range=(-0.03, 1.12) if inside else None,  # above 1 there is room for the label of the trained lengths

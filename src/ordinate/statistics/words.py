@@ -1,11 +1,12 @@
 """The word for one run on one range, decided in a fixed order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 from ordinate.statistics.distributions import band
+from ordinate.statistics.observations import Split
 
 
 class Word(StrEnum):
@@ -60,18 +61,34 @@ def word(bar: float, inside: Score, outside: Score | None, *, diverged: bool = F
     return Word.PARTIAL if outside.above_floor else Word.FITS
 
 
-def words_of(rows: Sequence[Mapping[str, Any]], bar: float | None, diverged: bool = False) -> list[Word | None]:
-    """The words of one run, one for each of its rows (with split, length, score, floor and sequences).
+@runtime_checkable
+class ScoredRow(Protocol):
+    """One score of a run, with what it must be seen against."""
+
+    @property
+    def split(self) -> Split: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def floor(self) -> float: ...
+    @property
+    def sequences(self) -> int: ...
+
+
+def words_of(rows: Sequence[ScoredRow], bar: float | None, diverged: bool = False) -> list[Word | None]:
+    """The words of one run, one for each of its rows.
 
     Rows of `ood` and `shift` are judged by the longest row of `id` first, and unknown without one; all others by
     themselves. A task scored by loss (no bar) has no words.
     """
     if bar is None:
         return [None] * len(rows)
-    start = max((row for row in rows if row["split"] == "id"), key=lambda row: row["length"], default=None)
+    start = max((row for row in rows if row.split == "id"), key=lambda row: row.length, default=None)
     words: list[Word | None] = []
     for row in rows:
-        if row["split"] not in ("ood", "shift"):
+        if row.split not in ("ood", "shift"):
             words.append(word(bar, _score(row), None, diverged=diverged))
         else:
             inside = Score(None, 0.0) if start is None else _score(start)
@@ -79,8 +96,8 @@ def words_of(rows: Sequence[Mapping[str, Any]], bar: float | None, diverged: boo
     return words
 
 
-def _score(row: Mapping[str, Any]) -> Score:
-    return Score(row["score"], row["floor"], row["sequences"])
+def _score(row: ScoredRow) -> Score:
+    return Score(row.score, row.floor, row.sequences)
 
 
 def normalized(value: float, chance: float) -> float:

@@ -5,35 +5,26 @@ import os
 import re
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ordinate.core.errors import InputError, OtherVersionError, brief
+from ordinate.results.language_model_result import LanguageModelResult
+from ordinate.results.run_config import StoredConfig
+from ordinate.results.run_result import Record, RunResult
+from ordinate.results.run_summary import RunState
+from ordinate.results.schema import read, write
 from ordinate.store.claim import Claim, LostClaimError
-from ordinate.store.contents import check_config, check_record, check_result
-from ordinate.store.files import Journal, Record, no_link, read_json, refuse_link, regular, write_atomic, write_json
-from ordinate.store.sums import content_sum, file_sums
+from ordinate.store.documents import SCHEMA, known_schema, read_document, write_document
+from ordinate.store.files import Journal, no_link, read_json, refuse_link, regular, write_atomic, write_json
+from ordinate.store.sums import file_sums
 
-SCHEMA = 1  # raised when the files below change their meaning
 AT_WORK = ("claim", "heartbeat", "checkpoint.pt")  # of a run that somebody is busy with, here and now
 
 LONGEST_ERROR = 2**20  # letters
-
-RunState = Literal["done", "running", "failed", "interrupted"]
-
-
-def readable(content: Any, where: Path) -> dict[str, Any]:
-    """What was read, unless a newer program wrote it: its fields may mean something else."""
-    found = content.get("schema") if isinstance(content, dict) else None
-    if type(found) is not int or not 0 < found < 1000:
-        raise InputError(f"{where} is damaged (it names no schema): move it away")
-    if found > SCHEMA:
-        raise OtherVersionError(
-            f"{where} was written by a newer ordinate (schema {found}, this one reads {SCHEMA}): update"
-        )
-    return dict(content)
 
 
 class Run:
@@ -48,13 +39,18 @@ class Run:
         self.journal, self.claim = Journal(folder / "metrics.jsonl"), Claim(folder / "claim")
 
     @property
-    def config(self) -> dict[str, Any]:
-        return self._checked("config.json", read_json, check_config)
+    def config(self) -> StoredConfig:
+        refuse_link(self.folder)
+        content = read_json(self.folder / "config.json")
+        try:
+            return read(StoredConfig, content, "configuration")
+        except ValueError as error:
+            raise InputError(f"{self.folder / 'config.json'} is damaged ({error}): move it away") from error
 
     @property
     def environment(self) -> dict[str, Any]:
         """Where it was made."""
-        return readable(read_json(self.folder / "env.json"), self.folder / "env.json")
+        return known_schema(read_json(self.folder / "env.json"), self.folder / "env.json")
 
     @property
     def done(self) -> bool:
@@ -68,30 +64,31 @@ class Run:
         return True
 
     @property
-    def result(self) -> dict[str, Any]:
-        result = self._checked("result.json", lambda path: readable(read_json(path), path), check_result)
-        if result["run"] != self.id:
-            raise InputError(f"{self.folder / 'result.json'} is damaged (of run {result['run']}): move it away")
+    def result(self) -> RunResult:
+        refuse_link(self.folder)
+        result = read_document(RunResult, self.folder / "result.json", "result")
+        if result.run != self.id:
+            raise InputError(f"{self.folder / 'result.json'} is damaged (of run {result.run}): move it away")
         return result
 
     def records(self, size: int | None = None) -> Iterator[Record]:
         """The journal, line by line, up to a size if one is given. Where steps go back, two processes wrote at once."""
         last = 0
-        for number, record in enumerate(self.journal.read(size), start=1):
+        for number, line in enumerate(self.journal.read(size), start=1):
             try:
-                check_record(record)
-                if record["step"] < last:
-                    raise ValueError(f"step {record['step']} follows step {last}")
+                record = read(Record, line, "record")
+                if record.step < last:
+                    raise ValueError(f"step {record.step} follows step {last}")
             except ValueError as error:
                 where = f"{self.journal.path} is damaged (line {number}: {error})"
                 raise InputError(f"{where}: move the run's folder away") from error
-            last = record["step"]
+            last = record.step
             yield record
 
     @property
     def step(self) -> int:
         """How far the journal has come."""
-        return max((record["step"] for record in self.records()), default=0)
+        return max((record.step for record in self.records()), default=0)
 
     @property
     def state(self) -> RunState:
@@ -137,12 +134,17 @@ class Run:
         with self.writing():
             write_atomic(self.folder / name, data)
 
-    def finish(self, result: dict[str, Any]) -> None:
-        """Write the result, with hashes of all that belongs to it. From then on, and not before, the run is done."""
+    def record(self, records: Sequence[Record]) -> None:
+        """Add lines to the journal."""
         with self.writing():
-            content = {"schema": SCHEMA, "run": self.id, **result, "files": file_sums(self.folder)}
-            content["sum"] = content_sum(content)
-            write_json(self.folder / "result.json", content, indent=None)
+            self.journal.append([write(record) for record in records])
+
+    def finish(self, result: RunResult | LanguageModelResult) -> None:
+        """Write the result with the hashes of all files that belong to it. From then on the run is done."""
+        with self.writing():
+            whole = replace(result, files=file_sums(self.folder))
+            read(type(whole), write(whole), "result")  # a result that no reader accepts must not count as done
+            write_document(self.folder / "result.json", whole)
 
     def fail(self, error: BaseException | str) -> None:
         """Keep an error, for whoever looks for the reason; the next attempt takes it away."""
@@ -197,17 +199,6 @@ class Run:
                 if path != self.claim.path:
                     path.unlink(missing_ok=True)
             return True
-
-    def _checked(
-        self, name: str, read: Callable[[Path], Any], check: Callable[[dict[str, Any]], None]
-    ) -> dict[str, Any]:
-        refuse_link(self.folder)
-        content = read(self.folder / name)
-        try:
-            check(content)
-        except ValueError as error:
-            raise InputError(f"{self.folder / name} is damaged ({error}): move it away") from error
-        return dict(content)
 
 
 def _temporary(name: str) -> bool:

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from ordinate.core.errors import InputError, nearest
+from ordinate.store.documents import content_sum
 from ordinate.store.files import read_json, write_json
 from ordinate.store.run import AT_WORK, Run
-from ordinate.store.sums import content_sum
 
 USUAL = "runs"
 DAMAGED = "damaged"  # the folder of what was set aside
@@ -88,7 +88,7 @@ class Store:
         path = self.folder / kind / f"{key}.json"
         with suppress(InputError):  # none yet; and damaged ones are computed again
             kept = numbers(path)
-            if possible(kept) and "sum" in read_json(path):  # older ones had none
+            if possible(kept):
                 return kept
         content = compute()
         with suppress(OSError, InputError):  # no run fails for want of a place for what can be computed again
@@ -100,10 +100,10 @@ class Store:
 def numbers(path: Path) -> dict[str, float]:
     """Kept numbers by name; anything else is damage."""
     kept = read_json(path)
-    told = kept.pop("sum", None) if isinstance(kept, dict) else None
+    written = kept.pop("sum", None) if isinstance(kept, dict) else None
     if not isinstance(kept, dict) or not kept or not all(type(value) in (int, float) for value in kept.values()):
         raise InputError(f"{path} is damaged (it holds other things than numbers): move it away")
-    if not all(map(math.isfinite, kept.values())) or told not in (None, content_sum(kept)):
+    if not all(map(math.isfinite, kept.values())) or written != content_sum(kept):
         raise InputError(f"{path} is damaged (its sum is another): move it away")
     return kept
 

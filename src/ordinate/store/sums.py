@@ -1,42 +1,30 @@
-"""Hashes in a result, by which it and the files beside it are known to be what was written."""
+"""Hashes of the files of a finished run, by which they are known to be what was written."""
 
-import json
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 from ordinate.core.errors import InputError
+from ordinate.results.run_result import HashedFile
 from ordinate.store.files import regular
 
-SUMMED = ("metrics.jsonl", "model.safetensors", "attention.safetensors")  # of a run that is done; nothing changes them
+SUMMED: tuple[HashedFile, ...] = get_args(HashedFile)
 BLOCK = 2**20
 
 
-def content_sum(content: dict[str, Any]) -> str:
-    """Of a document, however its keys are ordered."""
-    return sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
-
-
-def check_sum(content: dict[str, Any]) -> None:
-    """Fails if a document is another than was written; older ones have no sum."""
-    rest = {name: value for name, value in content.items() if name != "sum"}
-    if content.get("sum") not in (None, content_sum(rest)):
-        raise ValueError("its sum is another")
-
-
-def file_sums(folder: Path) -> dict[str, str]:
+def file_sums(folder: Path) -> dict[HashedFile, str]:
     """Of those files that a run has."""
     return {name: _file_sum(folder / name) for name in SUMMED if (folder / name).exists()}
 
 
-def check_files(folder: Path, told: dict[str, str]) -> None:
-    """Fails at the first file that is not what the result tells."""
-    for name, told_sum in told.items():
+def check_files(folder: Path, hashes: dict[HashedFile, str]) -> None:
+    """Raise an InputError at the first file that is not what the result was written with."""
+    for name, written in hashes.items():
         try:
             found = _file_sum(folder / name)
         except OSError as error:
             raise InputError(f"{folder / name} cannot be read: {error.strerror}") from error
-        if found != told_sum:
+        if found != written:
             raise InputError(f"{folder / name} is damaged (not what its result was written with): move the folder away")
 
 

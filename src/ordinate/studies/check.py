@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ def _alike(store: Store, kept: Kept) -> set[str]:
     return found
 
 
-def _without_budget(config: dict[str, Any]) -> dict[str, Any]:
+def _without_budget(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if name not in ("seed", "lr", "steps", "warmup")}
 
 

@@ -1,8 +1,8 @@
 """What a study has found so far: its scores, the alarms that scores alone cannot show, and whether it is settled."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from ordinate.results.run_result import RunResult
 from ordinate.statistics.alarms import oversized
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
@@ -47,28 +47,28 @@ def _observed(state: State, arm: Arm, seed: int) -> Iterator[Observation]:
     result = state.result(state.config(arm, seed, arm.rate))
     if result is None:
         return
-    family, diverged = state.task(arm.base).family, result["status"] == "diverged"
-    for row in result["evaluation"]:
+    family = state.task(arm.base).family
+    for row in result.evaluation:
         yield Observation(
-            task=arm.task, encoding=arm.encoding, seed=seed, split=row["split"], length=row["length"],
-            score=row["score"], chance=row["chance"], floor=row["floor"], sequences=row["sequences"],
-            bar=result["bar"], direction=result["direction"], diverged=diverged, family=family, hash=row["hash"],
-            seen=row["seen"],
+            task=arm.task, encoding=arm.encoding, seed=seed, split=row.split, length=row.length,
+            score=row.score, chance=row.chance, floor=row.floor, sequences=row.sequences,
+            bar=result.bar, direction=result.direction, diverged=result.diverged, family=family, hash=row.hash,
+            seen=row.seen,
         )  # fmt: skip
 
 
-def _results(state: State, arm: Arm, seeds: int) -> list[dict[str, Any]]:
+def _results(state: State, arm: Arm, seeds: int) -> list[RunResult]:
     configs = [state.config(arm, seed, arm.rate) for seed in range(1, seeds + 1)]
     return [result for config in configs if (result := state.result(config))]
 
 
 def steps_of(state: State, seeds: int) -> dict[str, dict[str, Steps]]:
-    """By task and encoding, how long learning took; results of older rules do not tell."""
+    """By task and encoding, how many steps each seed took to learn the task; none where loss is the score."""
     found: dict[str, dict[str, Steps]] = {task: {} for task in state.study.tasks}
     for arm in state.arms():
         results = _results(state, arm, seeds)
-        if results and all("learned_at" in result and result["bar"] is not None for result in results):
-            found[arm.task][arm.encoding] = Steps(tuple(result["learned_at"] for result in results), arm.base.steps)
+        if results and all(result.bar is not None for result in results):
+            found[arm.task][arm.encoding] = Steps(tuple(result.learned_at for result in results), arm.base.steps)
     return found
 
 
@@ -78,10 +78,11 @@ def _alarms(state: State, arm: Arm, seeds: int) -> Iterator[Alarm]:
         side = "largest" if sweep.chosen == sweep.points[-1].rate else "smallest"
         facts = {"encoding": arm.encoding, "rate": sweep.chosen, "side": side}
         yield Alarm("grid edge", facts) if sweep.tied else Alarm("no rate", {"encoding": arm.encoding})
-    norms: dict[str, float | None] = next((result["norms"] for result in _results(state, arm, seeds)), {})
-    added, embedding = norms.get("encoding_norm"), norms.get("embedding_norm")
-    if oversized(added, embedding):
-        yield Alarm("sizes", {"encoding": arm.encoding, "times": added / embedding if added and embedding else None})
+    for norms in [result.norms for result in _results(state, arm, seeds)][:1]:
+        added, embedding = norms.encoding_norm, norms.embedding_norm
+        if oversized(added, embedding):
+            times = added / embedding if added and embedding else None
+            yield Alarm("sizes", {"encoding": arm.encoding, "times": times})
     pilots = [state.pilot(arm, point.rate) for point in sweep.points] if sweep else []
     configs = [state.config(arm, seed, arm.rate) for seed in range(1, seeds + 1)]
     for what, members in (("learning rates", pilots), ("runs", configs)):

@@ -17,7 +17,6 @@ from ordinate.studies.state import Arm, State
 from ordinate.training import RunConfig
 
 PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding
-PER_ROW = ("split", "length", "score", "chance", "floor", "sequences", "hash", "seen")  # of an evaluated range
 
 
 def gather(study: State, command: str) -> Comparison:
@@ -65,10 +64,8 @@ def _all(state: State, arm: Arm, reported: Sequence[RunConfig]) -> list[RunConfi
 def _curve(state: State, arm: Arm, config: RunConfig) -> Curve:
     result = state.result(config)
     assert result is not None
-    points = [r for r in result["records"] if r["split"] == "valid" and r["metric"] == result["metric"]]
-    return Curve(
-        arm.task, arm.encoding, config.seed, tuple(r["step"] for r in points), tuple(r["value"] for r in points)
-    )
+    points = result.learning_curve
+    return Curve(arm.task, arm.encoding, config.seed, tuple(r.step for r in points), tuple(r.value for r in points))
 
 
 def _profile(state: State, arm: Arm, configs: Sequence[RunConfig]) -> Profile:
@@ -82,13 +79,13 @@ def _profile(state: State, arm: Arm, configs: Sequence[RunConfig]) -> Profile:
         encoding=arm.encoding,
         past=next((part.past for part in parts if part.limit == limit), "computes"),
         limit=None if limit >= LARGEST_POSITION else limit,
-        parameters=first["parameters"],
-        own_parameters=first["encoding_parameters"],
-        step_ms=1000 * sum(r["timing"]["seconds"] / max(1, r["steps"]) for r in results) / len(results),
-        memory=first["memory"],
+        parameters=first.parameters,
+        own_parameters=first.encoding_parameters,
+        step_ms=1000 * sum(r.seconds / max(1, r.steps) for r in results) / len(results),
+        memory=first.memory,
         rate=arm.rate,
-        embedding_norm=first["norms"]["embedding_norm"],
-        encoding_norm=first["norms"]["encoding_norm"],
+        embedding_norm=first.norms.embedding_norm,
+        encoding_norm=first.norms.encoding_norm,
         attention=maps if maps.exists() else None,
     )
 
@@ -109,7 +106,7 @@ def _run(state: State, arm: Arm, config: RunConfig) -> dict[str, Any]:
         broken = "damaged" if config.id in state.damaged else "failed" if config.id in state.failed else None
         where = broken or (run.state if run.folder.exists() else "not started")
         return row | {"pilot": pilot, "state": where, "seconds": None}
-    return row | {"pilot": pilot, "state": result["status"], "seconds": result["timing"]["seconds"]}
+    return row | {"pilot": pilot, "state": result.status, "seconds": result.seconds}
 
 
 def _machine(state: State, configs: Sequence[RunConfig]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from ordinate.core.choice import split
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.core.letters import plain
-from ordinate.core.rules import RULES
 from ordinate.statistics.holm import pairs_of, seeds_needed
 from ordinate.statistics.looks import MOST
 from ordinate.training import RunConfig, resolve
@@ -57,7 +56,6 @@ class Study:
         return {
             "bases": [{"task": t, "encoding": e, "config": to_dict(c)} for t, e, c in self.bases],
             "seeds": self.seeds, "rates": list(self.rates), "quick": self.quick, "gave_up": list(self.gave_up),
-            "rules": RULES,
         }  # fmt: skip
 
     @classmethod

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordinate.core.errors import InputError, OtherVersionError, nearest
-from ordinate.core.rules import RULES
 from ordinate.store import Store
-from ordinate.store.files import folder_fault, read_json, refuse_link, write_json
-from ordinate.store.run import SCHEMA, readable
+from ordinate.store.documents import check_sum, known_schema, write_document
+from ordinate.store.files import folder_fault, read_json, refuse_link
 from ordinate.store.store import by_age, without
-from ordinate.store.sums import check_sum, content_sum
 from ordinate.studies import asked
 from ordinate.studies.plan import Study, name_of
 
@@ -39,14 +37,13 @@ def keep(store: Store, study: Study, command: str) -> Kept:
     folder = _all(store) / study.id
     if (folder / "study.json").exists():
         try:
-            readable(read_json(folder / "study.json"), folder / "study.json")
+            known_schema(read_json(folder / "study.json"), folder / "study.json")
         except OtherVersionError:
             raise
         except InputError:
             pass  # damaged: what was asked for is known
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"schema": SCHEMA, "command": command, **study.as_dict()}
-    write_json(folder / "study.json", {**content, "sum": content_sum(content)})
+    write_document(folder / "study.json", {"command": command, **study.as_dict()}, indent=1)
     return Kept(study, folder, command)
 
 
@@ -79,23 +76,17 @@ def asked_before(store: Store, command: str) -> Kept | None:
 
 def _read(folder: Path) -> Kept:
     refuse_link(folder)
-    content = readable(read_json(folder / "study.json"), folder / "study.json")
+    content = known_schema(read_json(folder / "study.json"), folder / "study.json")
     try:
         check_sum(content)
-        content.pop("sum", None)
         command = asked.checked(content.get("command"))
-        if name_of({key: value for key, value in content.items() if key not in ("schema", "command")}) != folder.name:
+        if (
+            name_of({key: value for key, value in content.items() if key not in ("schema", "command", "sum")})
+            != folder.name
+        ):
             raise ValueError("its content has another name")
     except ValueError as error:
         raise InputError(f"{folder / 'study.json'} is damaged ({error}): move it away") from error
-    rules = content.get("rules", 1)
-    if rules != RULES:
-        page = folder / "report.html"
-        report = f"its report is {page}; " if page.exists() else ""
-        raise OtherVersionError(
-            f"study {folder.name} was made by rules {rules}, this program has {RULES}, and they are not mixed: "
-            f"{report}compare again with  {command}{Store(folder.parent.parent).option}"
-        )
     try:
         kept = Kept(Study.from_dict(content), folder, command)
         if kept.study.id != folder.name:

@@ -1,10 +1,10 @@
 """How far a study is. It follows from the store alone, so any driver can go on where another stopped."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ordinate.core.errors import InputError, told
 from ordinate.core.task import Task
+from ordinate.results.run_result import RunResult
 from ordinate.statistics.looks import Looks
 from ordinate.statistics.looks import plan as plan_looks
 from ordinate.store import Store
@@ -38,7 +38,7 @@ class State:
     store: Store
     failed: dict[str, str] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)  # some of `failed`: done, but unreadable
-    _results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _results: dict[str, RunResult] = field(default_factory=dict)
     _hashes: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
     _configs: dict[tuple[str, str, int, float, int], RunConfig] = field(default_factory=dict)
     _tasks: dict[str, Task] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class State:
             self._tasks[config.task] = config.make_task()
         return self._tasks[config.task]
 
-    def result(self, config: RunConfig) -> dict[str, Any] | None:
+    def result(self, config: RunConfig) -> RunResult | None:
         """What a run came to, read once. One that cannot be used counts as failed, and takes no other with it."""
         if config.id not in self._results and config.id not in self.damaged:
             run = self.store.run(config.id)
@@ -75,9 +75,9 @@ class State:
                 self.damaged[config.id] = self.failed[config.id] = told(error)
         return self._results.get(config.id)
 
-    def _usable(self, config: RunConfig, result: dict[str, Any]) -> dict[str, Any]:
+    def _usable(self, config: RunConfig, result: RunResult) -> RunResult:
         """Its problems must be those that the task gives now."""
-        if {(r["split"], r["length"]): r["hash"] for r in result["evaluation"]} != self.sets(config):
+        if result.hashes != self.sets(config):
             raise InputError(
                 f"run {config.id} was scored on other problems than {config.task} gives now: use another store"
             )

@@ -1,10 +1,10 @@
 """Choosing a learning rate on the pilot seed, by validation in distribution alone."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
+from ordinate.results.run_result import RunResult
 from ordinate.statistics.observations import range_name
 from ordinate.statistics.words import Score
 from ordinate.studies.comparison import RatePoint, Sweep
@@ -21,28 +21,26 @@ def rung(rate: float, *, up: bool) -> float:
     return next(step for step in reversed(ladder) if step < rate / 1.001)
 
 
-def point(rate: float, result: Mapping[str, Any] | None) -> RatePoint:
+def point(rate: float, result: RunResult | None) -> RatePoint:
     """What a pilot run says; a run that failed or diverged says nothing."""
-    if result is None or result["status"] == "diverged":
+    if result is None or result.diverged:
         return RatePoint(rate, None, None, {}, 0.0)
-    rows = result["evaluation"]
-    valid = next(row for row in rows if row["split"] == "valid")
-    outside = {range_name(r["split"], r["length"]): r["score"] for r in rows if r["split"] in ("ood", "shift")}
-    if result["metric"] == "loss":
-        error = valid["loss_error"]
+    valid = result.valid
+    outside = {range_name(*row.key): row.score for row in result.out_of_distribution}
+    if valid.score is None or result.metric == "loss":
+        error = valid.loss_error or 0.0
     else:  # of a rate, with two more of each answer, so that it is not 0 when all are right (Agresti & Coull 1998)
-        n = valid["sequences"] + 4
-        share = (valid["score"] * valid["sequences"] + 2) / n
+        n = valid.sequences + 4
+        share = (valid.score * valid.sequences + 2) / n
         error = math.sqrt(share * (1 - share) / n)
-    return RatePoint(rate, valid["score"], valid["loss"], outside, error)
+    return RatePoint(rate, valid.score, valid.loss, outside, error)
 
 
-def left_floor(result: Mapping[str, Any] | None) -> bool:
+def left_floor(result: RunResult | None) -> bool:
     """Whether a pilot learned anything at all; one that diverged did not."""
-    if result is None or result["status"] == "diverged":
+    if result is None or result.diverged:
         return False
-    valid = next(row for row in result["evaluation"] if row["split"] == "valid")
-    return Score(valid["score"], valid["floor"], valid["sequences"]).above_floor
+    return Score(result.valid.score, result.valid.floor, result.valid.sequences).above_floor
 
 
 def choose(task: str, encoding: str, points: Sequence[RatePoint], *, lower: bool) -> Sweep:

@@ -27,7 +27,7 @@ def usual(config: Mapping[str, Any]) -> Settings | None:
 
 
 def command(config: Mapping[str, Any]) -> str | None:
-    """What makes the run again; none if this program cannot, because it has other rules or lacks something."""
+    """What makes the run again; none if this program cannot, because it lacks something."""
     wanted, encoding = flat(config), config["model"]["encoding"]
     if not isinstance(encoding, str):
         return None  # a list that differs by layer is written in a file of settings
@@ -40,7 +40,7 @@ def command(config: Mapping[str, Any]) -> str | None:
         if not other:
             pairs = [f"{key}={write_value(value)}" for key, value in given.items()]
             return shlex.join(["ordinate", "train", config["task"], "--encoding", encoding, *pairs])
-        given |= {key: wanted[key] for key in wanted if key in other and key not in (*FROM_TASK, "rules")}
+        given |= {key: wanted[key] for key in wanted if key in other and key not in FROM_TASK}
     return None
 
 

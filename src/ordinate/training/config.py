@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,7 +15,6 @@ from ordinate.core.config import build, digest, settle
 from ordinate.core.coverage import Coverage
 from ordinate.core.errors import InputError, nearest, told
 from ordinate.core.memory import require
-from ordinate.core.rules import RULES
 from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
 from ordinate.training.limits import STATE, check_memory, check_numbers
@@ -51,13 +50,12 @@ class RunConfig:
     clip: float = 1.0  # largest norm of a gradient; 0: none
     coverage: Coverage = "plain"
     # the ids that evaluation stands at; usual: randomized if training is, otherwise plain
-    test_coverage: Literal["usual", "plain", "offset", "randomized"] = field(default="usual", metadata={"later": True})
+    test_coverage: Literal["usual", "plain", "offset", "randomized"] = "usual"
     position_limit: int = 0  # offset, randomized: ids are drawn below this
     coverage_draws: int = 5  # drawn ids: evaluations that are averaged
     evaluation_sequences: int = 1000
     threads: int = 1  # sums in another order differ in their last bits, so this is part of what a run is
     device: str = "cpu"  # `auto` has become a device by the time it stands here
-    rules: int = RULES
 
     def __post_init__(self) -> None:
         problems = settle(self)
@@ -99,7 +97,7 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
         raise InputError(f"a run needs a task and an encoding, got {', '.join(given) or 'neither'}")
     text, task = tasks.parse(str(given.pop("task")))
     extras = {"epochs", "preset"}
-    run_keys = {f.name for f in fields(RunConfig)} - {"task", "model", "rules"}
+    run_keys = {f.name for f in fields(RunConfig)} - {"task", "model"}
     model_keys = {f.name for f in fields(ModelConfig)} - set(FROM_TASK)
     inner = given.pop("model", {})
     if not isinstance(inner, Mapping):

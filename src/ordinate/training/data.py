@@ -10,6 +10,7 @@ from torch import Tensor
 from ordinate.core.coverage import draw
 from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
+from ordinate.statistics.observations import RangeKey, Split
 from ordinate.training.config import RunConfig, shares
 from ordinate.training.limits import BLOCK
 
@@ -112,13 +113,13 @@ def pack(parts: list[Batch]) -> Packed:
 class EvaluationSet:
     """Sequences that every encoding and every seed is scored on."""
 
-    split: str  # valid | id | ood | shift
+    split: Split
     length: int
     batch: Batch
     hash: str
 
 
-def evaluation_set(task: Task, text: str, split: str, length: int, count: int) -> EvaluationSet:
+def evaluation_set(task: Task, text: str, split: Split, length: int, count: int) -> EvaluationSet:
     """A frozen set, from a seed of its own that no training stream has."""
     source = generator(0, "evaluation", text, split, length, count)
     batch = task.sample(count, length, source, "shift" if split == "shift" else "id")
@@ -128,7 +129,7 @@ def evaluation_set(task: Task, text: str, split: str, length: int, count: int) -
 def evaluation_sets(config: RunConfig, task: Task) -> list[EvaluationSet]:
     """Validation and test in distribution, longer sequences, and shifted ones where the task has them."""
     longest = max(config.test_lengths)
-    wanted = [("valid", longest)]
+    wanted: list[RangeKey] = [("valid", longest)]
     wanted += [("id", n) for n in config.test_lengths] + [("ood", n) for n in config.ood_lengths]
     if "shift" in task.splits:  # at the trained length, and at twice that
         wanted += [("shift", n) for n in (longest, 2 * longest) if n in (longest, *config.ood_lengths)]

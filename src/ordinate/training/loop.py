@@ -17,17 +17,16 @@ from ordinate.core.seeds import generator, seed_of
 from ordinate.core.task import UNSCORED, Batch, Task
 from ordinate.model import Transformer, pick_device
 from ordinate.model.inputs import check_inputs
+from ordinate.results.run_result import Record, Status
 from ordinate.store import Run, Store
 from ordinate.store.claim import LostClaimError
-from ordinate.store.contents import check_result
-from ordinate.store.files import Record
 from ordinate.training import checkpoint, environment
 from ordinate.training.config import RunConfig
 from ordinate.training.data import Packed, TrainingData, evaluation_sets, overlap, pack
 from ordinate.training.evaluate import correct, evaluate
 from ordinate.training.footprint import memory
 from ordinate.training.optimizer import make_optimizer
-from ordinate.training.result import NORMS, keep_artifacts, summarize
+from ordinate.training.result import NORMS, Trained, keep_artifacts, run_result
 from ordinate.training.resume import restore
 from ordinate.training.schedule import ending, rate
 
@@ -95,8 +94,7 @@ def attempt(config: RunConfig, store: Store, watch: ProgressWatch | None = None)
 def check_sets(config: RunConfig, run: Run) -> None:
     """Refuse an old result whose task has been changed since: the name is the same, the problems are not."""
     now = {(s.split, s.length): s.hash for s in evaluation_sets(config, config.make_task())}
-    then = {(row["split"], row["length"]): row["hash"] for row in run.result["evaluation"]}
-    if now != then:
+    if now != run.result.hashes:
         raise InputError(f"run {run.id} was scored on other problems than {config.task} gives now: use another store")
 
 
@@ -122,7 +120,8 @@ class Training:
         self.sets = evaluation_sets(config, self.task)
         self.check_every = check_every(config, self.task)
         self.log_every = max(1, config.steps // 100)
-        self.step, self.first_loss, self.status, self.seconds = 0, math.nan, "finished", 0.0
+        self.step, self.first_loss, self.seconds = 0, math.nan, 0.0
+        self.status: Status = "finished"
         self.above: int | None = None  # the first of the checks at the bar that the last one belongs to
         self.learned: int | None = None  # the step of the second such check in a row: from there the rate decays
 
@@ -136,7 +135,8 @@ class Training:
         with self.run.writing():  # what followed the checkpoint will be written again
             self.run.journal.cut(saved.journal if saved else 0)
         if saved:
-            self.step, self.first_loss, self.status = saved.step, saved.first_loss, saved.status
+            self.step, self.first_loss = saved.step, saved.first_loss
+            self.status = "diverged" if saved.status == "diverged" else "finished"
             self.seconds, self.above, self.learned = saved.seconds, saved.above, saved.learned
             self.run.log(f"continued at step {self.step}")
         else:
@@ -253,19 +253,11 @@ class Training:
         self._append([self._record("train", None, name, value) for name, value in sizes])
 
     def _append(self, records: list[Record]) -> None:
-        with self.run.writing():
-            self.run.journal.append(records)
+        self.run.record(records)
 
     def _record(self, split: str, length: int | None, metric: str, value: float) -> Record:
         kept = value if math.isfinite(value) else None  # JSON has no NaN
-        return {
-            "run": self.run.id,
-            "step": self.step,
-            "split": split,
-            "length": length,
-            "metric": metric,
-            "value": kept,
-        }
+        return Record(self.run.id, self.step, split, length, metric, kept)
 
     def _save(self) -> None:
         """Keep all that is needed to go on from here."""
@@ -293,21 +285,19 @@ class Training:
         if self.status == "diverged":
             records = []  # what broken weights score is nobody's result
         keep_artifacts(self.run, self.model, self.config, self.task, self.sets)
-        journal = list(self.run.records())
-        result = summarize(self.config, self.store, self.task, self.sets, records, journal)
-        shown = overlap(self.data, self.step, self.sets)
-        for row, chosen in zip(result["evaluation"], self.sets, strict=True):
-            row["seen"] = shown[chosen.hash]
-        weights = sum(p.numel() for p in self.model.parameters())
-        own = sum(p.numel() for p in self.model.encodings.parameters())
         longest = self.task.sample(self.config.batch, self.config.train_lengths[-1], generator(0, "memory"), "train")
-        result |= {
-            "run": self.run.id, "status": self.status, "steps": self.step, "parameters": weights,
-            "encoding_parameters": own, "learned_at": self.above if self.learned else None,
-            "memory": memory(self.model, longest), "timing": {"seconds": self.seconds},
-        }  # fmt: skip
-        check_result(result)  # what nobody could read must not count as done
-        self.run.finish(result)
+        trained = Trained(
+            run=self.run.id,
+            status=self.status,
+            steps=self.step,
+            learned_at=self.above if self.learned else None,
+            parameters=sum(p.numel() for p in self.model.parameters()),
+            encoding_parameters=sum(p.numel() for p in self.model.encodings.parameters()),
+            memory=memory(self.model, longest),
+            seconds=self.seconds,
+        )
+        journal, seen = list(self.run.records()), overlap(self.data, self.step, self.sets)
+        self.run.finish(run_result(trained, self.config, self.store, self.task, self.sets, seen, records, journal))
         (self.run.folder / checkpoint.NAME).unlink(missing_ok=True)
         learned = f", learned at step {self.above}" if self.learned else ""
         self.run.log(f"{self.status} at step {self.step}{learned}")

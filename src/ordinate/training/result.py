@@ -1,10 +1,9 @@
-"""What a finished run says: scores against their floor, gaps, the gate, and a word."""
+"""From a trained model to its result, and the weights and attention maps kept beside it."""
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from safetensors.torch import save
@@ -12,8 +11,8 @@ from safetensors.torch import save
 from ordinate.core.seeds import generator
 from ordinate.core.task import Task
 from ordinate.model import Transformer, record
+from ordinate.results.run_result import EvaluationRow, Norms, Record, RunResult, Status
 from ordinate.store import Run, Store
-from ordinate.store.files import Record
 from ordinate.training.baselines import baselines, possible
 from ordinate.training.config import RunConfig
 from ordinate.training.data import EvaluationSet
@@ -24,63 +23,101 @@ LONGEST_MAP = 256
 NORMS = ("embedding_norm", "encoding_norm")  # written once, at the start of a run, and needed at its end
 
 
-def summarize(
+@dataclass(frozen=True)
+class Trained:
+    """What training itself knows when it ends."""
+
+    run: str
+    status: Status
+    steps: int
+    learned_at: int | None
+    parameters: int
+    encoding_parameters: int
+    memory: int | None
+    seconds: float
+
+
+def run_result(
+    trained: Trained,
     config: RunConfig,
     store: Store,
     task: Task,
     sets: list[EvaluationSet],
-    records: list[Record],
+    seen: dict[str, float],
+    scores: list[Record],
     journal: list[Record],
-) -> dict[str, Any]:
-    """One row per evaluated set, and the learning curve, as plain data. Words for it are found by whoever shows it."""
-    values = {(r["split"], r["length"], r["metric"]): r["value"] for r in records}
-    rows = [_row(config, store, task, chosen, values) for chosen in sets]
-    inside = next(row for row in rows if row["split"] == "id" and row["length"] == max(config.test_lengths))
-    for row in rows:
-        if row["split"] in ("ood", "shift") and row["loss"] is not None and inside["loss"] is not None:
-            row["gap_loss"] = row["loss"] - inside["loss"]
-            row["gap_accuracy"] = inside["accuracy"] - row["accuracy"]
-    return {
-        "task": config.task,
-        "metric": task.metric,
-        "direction": task.direction,
-        "bar": None if task.metric == "loss" else task.bar,
-        "evaluation": rows,
-        # A table of another size than the token embeddings can decide a comparison: both are told with every run.
-        "norms": {r["metric"]: r["value"] for r in journal if r["metric"] in NORMS},
+) -> RunResult:
+    """The result of a run: one row per evaluated set, the learning curve, norms and costs.
+
+    `seen` is the part of each set that training showed, by the set's hash.
+    """
+    values = {(r.split, r.length, r.metric): r.value for r in scores}
+    inside = {name: values.get(("id", max(config.test_lengths), name)) for name in ("loss", "accuracy")}
+    norms = {r.metric: r.value or 0.0 for r in journal if r.metric in NORMS}
+    return RunResult(
+        task=config.task,
+        metric=task.metric,
+        direction=task.direction,
+        bar=None if task.metric == "loss" else task.bar,
+        evaluation=tuple(_row(config, store, task, chosen, values, inside, seen[chosen.hash]) for chosen in sets),
+        norms=Norms(**norms),
         # the learning curve and the scores; the rest of the journal stays where it is: a result is read often
-        "records": [r for r in journal if r["split"] == "valid"] + [r for r in records if r["split"] != "valid"],
-    }
+        records=tuple([r for r in journal if r.split == "valid"] + [r for r in scores if r.split != "valid"]),
+        **asdict(trained),
+    )
 
 
 def _row(
-    config: RunConfig, store: Store, task: Task, chosen: EvaluationSet, values: dict[tuple[str, int, str], float | None]
-) -> dict[str, Any]:
+    config: RunConfig,
+    store: Store,
+    task: Task,
+    chosen: EvaluationSet,
+    values: dict[tuple[str, int | None, str], float | None],
+    inside: dict[str, float | None],
+    seen: float,
+) -> EvaluationRow:
     kind = "shift" if chosen.split == "shift" else "id"
     beyond = past_training(config, task, chosen)
-    named = json.dumps([2, config.task, chosen.length, kind, beyond, _content(task, chosen.length, kind)])
-    key = hashlib.sha256(named.encode()).hexdigest()[:12]
-    known = store.remember(
-        "baselines",
-        key,
-        partial(possible, task),
-        lambda: asdict(baselines(task, chosen.length, kind, beyond=beyond)),
-    )
-    everywhere = ("loss", "accuracy", "exact", "loss_error")
-    found = {name: values.get((chosen.split, chosen.length, name)) for name in everywhere}
-    more = {
+    own = {
         metric: value
         for (split, length, metric), value in values.items()
-        if (split, length) == (chosen.split, chosen.length) and metric not in found
+        if (split, length) == (chosen.split, chosen.length)
     }
-    return {
-        "split": chosen.split, "length": chosen.length, "sequences": len(chosen.batch.tokens), "hash": chosen.hash,
-        "score": more.get("accuracy_beyond") if beyond else found[task.metric], **found, **known, "groups": more,
-    }  # fmt: skip
+    everywhere = {name: own.pop(name, None) for name in ("loss", "accuracy", "exact", "loss_error")}
+    outside = chosen.split in ("ood", "shift")
+    return EvaluationRow(
+        split=chosen.split,
+        length=chosen.length,
+        sequences=len(chosen.batch.tokens),
+        hash=chosen.hash,
+        score=own.get("accuracy_beyond") if beyond else everywhere[task.metric],
+        seen=seen,
+        groups=own,
+        gap_loss=_difference(everywhere["loss"], inside["loss"]) if outside else None,
+        gap_accuracy=_difference(inside["accuracy"], everywhere["accuracy"]) if outside else None,
+        loss=everywhere["loss"],
+        accuracy=everywhere["accuracy"],
+        exact=everywhere["exact"],
+        loss_error=everywhere["loss_error"],
+        **_baselines(config, store, task, chosen.length, kind, beyond),
+    )
+
+
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _baselines(config: RunConfig, store: Store, task: Task, length: int, kind: str, beyond: int) -> dict[str, float]:
+    """Computed once per store, under a hash of all that they depend on."""
+    named = json.dumps([2, config.task, length, kind, beyond, _content(task, length, kind)])
+    key = hashlib.sha256(named.encode()).hexdigest()[:12]
+    return store.remember(
+        "baselines", key, partial(possible, task), lambda: asdict(baselines(task, length, kind, beyond=beyond))
+    )
 
 
 def _content(task: Task, length: int, kind: str) -> str:
-    """The hash of a few problems, which stands for the task's code: other problems have other baselines."""
+    """The hash of a few problems: if the code of the task changes, its baselines are computed again."""
     batch = task.sample(16, length, generator(0, "content", length), kind)
     return hashlib.sha256(batch.tokens.numpy().tobytes() + batch.targets.numpy().tobytes()).hexdigest()[:12]
 

@@ -22,8 +22,8 @@ def restore(run: Run, model: Transformer, optimizer: torch.optim.Optimizer, step
         raise InputError(f"{run.journal.path} is damaged (not what its checkpoint goes with): move the folder away")
     lacking, last = set(NORMS), 0
     for record in run.records(saved.journal):
-        lacking.discard(record["metric"])
-        last = record["step"]
+        lacking.discard(record.metric)
+        last = record.step
     if lacking or last > saved.step:
         what = f"it has no {min(lacking)}" if lacking else f"step {last} comes after its checkpoint's {saved.step}"
         raise InputError(f"{run.journal.path} is damaged ({what}): move the run's folder away")

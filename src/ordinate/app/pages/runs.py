@@ -8,8 +8,8 @@ from ordinate.app import run_list, run_view, stores
 from ordinate.app.figure_view import plain
 from ordinate.app.watch import EVERY
 from ordinate.report.chart import short
+from ordinate.results.run_summary import RunSummary
 from ordinate.store import Run, Store
-from ordinate.store.table import Row
 
 MOST = 12  # runs side by side
 
@@ -31,7 +31,7 @@ def page() -> None:
         return
     asked = _asked()
     shown = run_list.filtered(rows)
-    running = {row["run"] for row in rows if row["state"] == "running"}
+    running = {row.run for row in rows if row.state == "running"}
     st.caption(_counted(len(shown), len(rows), len(running)))
     run_list.table(shown, _known(asked, rows), _choose)
     if damaged:
@@ -72,17 +72,17 @@ def _asked() -> list[str]:
     return list(dict.fromkeys(part.strip() for part in str(text or "").split(",") if part.strip()))
 
 
-def _known(asked: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    return [row["run"] for start in asked for row in rows if row["run"].startswith(start)]
+def _known(asked: Sequence[str], rows: Sequence[RunSummary]) -> list[str]:
+    return [row.run for start in asked for row in rows if row.run.startswith(start)]
 
 
 def _choose(ids: list[str]) -> None:
     st.session_state["run"] = ",".join(ids)
 
 
-def _find(store: Store, start: str, rows: Sequence[Row]) -> Run | None:
+def _find(store: Store, start: str, rows: Sequence[RunSummary]) -> Run | None:
     """The run of this id; a sentence in place of one that is not there."""
-    found = [row["run"] for row in rows if row["run"].startswith(start)]
+    found = [row.run for row in rows if row.run.startswith(start)]
     if len(found) == 1:
         return store.run(found[0])
     if found:

@@ -60,6 +60,7 @@ def run(
     from ordinate.lm.stretch import Stopped
     from ordinate.lm.trainer import Diverged, Options, check_fit
     from ordinate.model import pick_device
+    from ordinate.results.schema import write
     from ordinate.training import environment
 
     if shard not in ("none", "fsdp2"):
@@ -98,7 +99,7 @@ def run(
             print(f"ordinate: {diverged}; what was saved before is kept", file=sys.stderr)
             raise typer.Exit(1) from None
     if ranks.first:
-        _tell([{"folder": str(folder), **(result_of(folder) or {})} for folder in folders], as_json)
+        _tell([{"folder": str(folder), **(write(result_of(folder)) or {})} for folder in folders], as_json)
 
 
 def _tell(results: list[dict[str, Any]], as_json: bool) -> None:

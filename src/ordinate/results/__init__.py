@@ -1,0 +1,1 @@
+"""Results as types: each dataclass is also the schema of what is stored."""

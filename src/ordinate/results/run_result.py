@@ -1,0 +1,149 @@
+"""The result of one training run: what `result.json` and `metrics.jsonl` hold."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from ordinate.results.schema import LARGEST, Between
+from ordinate.statistics.observations import Direction, RangeKey, Split, headline
+from ordinate.statistics.words import Word, words_of
+
+Count = Annotated[int, Between(0, LARGEST)]
+Share = Annotated[float, Between(0, 1 + 1e-6)]  # with room for rounding
+Status = Literal["finished", "diverged"]
+HashedFile = Literal["metrics.jsonl", "model.safetensors", "attention.safetensors"]  # nothing changes them any more
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of a run's journal: one metric at one step."""
+
+    run: str
+    step: int
+    split: str
+    length: int | None
+    metric: str
+    value: float | None  # None: not finite
+
+
+@dataclass(frozen=True, slots=True)
+class Norms:
+    """Mean norms at the first step. An encoding much larger than the embeddings can decide a comparison."""
+
+    embedding_norm: float
+    encoding_norm: float  # of what the encoding adds to the embeddings
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRow:
+    """The scores on one frozen set, with the baselines to compare them with.
+
+    Scores are None where the encoding cannot go, and where the run diverged.
+    """
+
+    split: Split
+    length: Annotated[int, Between(1, LARGEST)]
+    sequences: Annotated[int, Between(1, 10**7)]
+    hash: str  # of the problems
+    score: float | None  # in the task's metric; past the trained lengths, where the task scores them apart
+    loss: float | None
+    accuracy: Share | None
+    exact: Share | None
+    loss_error: float | None  # standard error of the loss
+    chance: float
+    majority: float
+    position_only: float
+    bag_of_tokens: float
+    floor: float  # the best of these baselines
+    seen: Share | None  # the part of the problems that training showed
+    groups: dict[str, float | None]  # the metrics of the task's groups of positions
+    gap_loss: float | None = None  # out of distribution: loss minus the loss in distribution
+    gap_accuracy: float | None = None  # out of distribution: accuracy in distribution minus accuracy
+
+    @property
+    def key(self) -> RangeKey:
+        return self.split, self.length
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A finished run. `evaluation` has one row per split and length, among them `valid` and `id`."""
+
+    run: str
+    task: str
+    status: Status
+    steps: Count
+    learned_at: int | None  # the first step of two checks in a row at the bar
+    parameters: Count
+    encoding_parameters: Count
+    metric: str  # accuracy, exact or loss
+    direction: Direction
+    bar: float | None  # None: the metric is loss
+    evaluation: tuple[EvaluationRow, ...]
+    norms: Norms
+    records: tuple[Record, ...]  # the learning curve and the scores
+    memory: int | None  # bytes of one training step
+    seconds: float
+    files: dict[HashedFile, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.bar is None) != (self.metric == "loss"):
+            raise ValueError(f"bar is {self.bar} for the metric {self.metric}")
+        rows = Counter(row.key for row in self.evaluation)
+        if missing := {"valid", "id"} - {split for split, _ in rows}:
+            raise ValueError(f"evaluation has no row of {min(missing)}")
+        (split, length), most = rows.most_common(1)[0]
+        if most > 1:
+            raise ValueError(f"evaluation has {most} rows of {split} at {length}")
+        if self.bar is not None:
+            self._check_shares()
+
+    def _check_shares(self) -> None:
+        for row in self.evaluation:
+            for name in ("score", "chance", "majority", "position_only", "bag_of_tokens", "floor"):
+                value = getattr(row, name)
+                if value is not None and not 0 <= value <= 1 + 1e-6:
+                    raise ValueError(f"{name} in evaluation is {value}")
+
+    @property
+    def diverged(self) -> bool:
+        return self.status == "diverged"
+
+    def row(self, split: Split, length: int) -> EvaluationRow:
+        """The row of one split and length; KeyError if there is none."""
+        return {row.key: row for row in self.evaluation}[split, length]
+
+    @property
+    def valid(self) -> EvaluationRow:
+        """The validation set, by which learning rates are chosen."""
+        return next(row for row in self.evaluation if row.split == "valid")
+
+    @property
+    def in_distribution(self) -> EvaluationRow:
+        """The longest length in distribution."""
+        return max((row for row in self.evaluation if row.split == "id"), key=lambda row: row.length)
+
+    @property
+    def out_of_distribution(self) -> tuple[EvaluationRow, ...]:
+        return tuple(row for row in self.evaluation if row.split in ("ood", "shift"))
+
+    @property
+    def headline(self) -> EvaluationRow:
+        """The range on which encodings are tested against each other."""
+        return self.row(*headline([row.key for row in self.evaluation if row.split != "valid"]))
+
+    @property
+    def words(self) -> dict[RangeKey, Word | None]:
+        """The verdict on each row; None where the task is scored by loss."""
+        words = words_of(self.evaluation, self.bar, self.diverged)
+        return {row.key: word for row, word in zip(self.evaluation, words, strict=True)}
+
+    @property
+    def hashes(self) -> dict[RangeKey, str]:
+        """The problems that the run was scored on."""
+        return {row.key: row.hash for row in self.evaluation}
+
+    @property
+    def learning_curve(self) -> tuple[Record, ...]:
+        """The task's metric on the validation set, by step."""
+        return tuple(r for r in self.records if r.split == "valid" and r.metric == self.metric)

@@ -1,0 +1,149 @@
+"""Strict reading and writing of JSON objects. The annotations of a dataclass or TypedDict are the schema.
+
+Every field of a dataclass is a required key, and other keys are refused. A TypedDict is checked and passed through
+unchanged; it may hold more keys than it declares. Text must be printable, numbers finite and below `LARGEST`.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from functools import cache, partial
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from ordinate.core.letters import plain
+
+LARGEST = 1e100  # no measured number is as large, and its square is infinite
+
+T = TypeVar("T")
+Reader = Callable[[Any, str, str], Any]  # a value, its name, and the name of the object that holds it
+
+
+@dataclasses.dataclass(frozen=True)
+class Between:
+    """The bounds of a number: `Annotated[float, Between(0, 1)]`."""
+
+    least: float
+    most: float
+
+
+def read(kind: type[T], content: Any, where: str) -> T:
+    """Build `kind` from parsed JSON. Raises a ValueError that names the missing or wrong key and `where` it is."""
+    reader: Reader = _reader(kind)  # type: ignore[arg-type]
+    found: T = reader(content, "", where)
+    return found
+
+
+def write(value: Any) -> Any:
+    """A dataclass as plain JSON data: what `read` reads back."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: write(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple | list):
+        return [write(item) for item in value]
+    return {key: write(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def short(value: Any) -> str:
+    """The value for an error message, at most 60 characters of it."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+@cache
+def _reader(kind: Any) -> Reader:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if dataclasses.is_dataclass(kind) or is_typeddict(kind):
+        return partial(_object, kind)
+    if origin is Annotated:
+        return partial(_bounded, _reader(arguments[0]), arguments[1])
+    if origin is Literal:
+        return partial(_one_of, arguments)
+    if origin is tuple or origin is list:
+        return partial(_list, _reader(arguments[0]), origin)
+    if origin is dict:
+        return partial(_table, _reader(arguments[0]), _reader(arguments[1]))
+    if origin in (UnionType, Union) and NoneType in arguments:
+        (inner,) = (argument for argument in arguments if argument is not NoneType)
+        return partial(_optional, _reader(inner))
+    if origin in (UnionType, Union):
+        return partial(_either, [_reader(argument) for argument in arguments])
+    return {str: _text, int: _integer, float: _number}[kind]
+
+
+@cache
+def _fields(kind: Any) -> tuple[tuple[str, Reader], ...]:
+    return tuple((name, _reader(hint)) for name, hint in get_type_hints(kind, include_extras=True).items())
+
+
+def _object(kind: Any, content: Any, name: str, where: str) -> Any:
+    inner = name or where
+    if not isinstance(content, dict):
+        raise ValueError(f"{name} in {where} is {short(content)}" if name else f"{where} is {short(content)}")
+    values = {}
+    for key, reader in _fields(kind):
+        if key not in content:
+            raise ValueError(f"{inner} has no {key}")
+        values[key] = reader(content[key], key, inner)
+    if is_typeddict(kind):
+        return content
+    if len(content) > len(values):
+        raise ValueError(f"{inner} has an unknown key {short(min(content.keys() - values.keys()))}")
+    return kind(**values)
+
+
+def _bounded(inner: Reader, bounds: Between, value: Any, name: str, where: str) -> Any:
+    if not bounds.least <= inner(value, name, where) <= bounds.most:
+        raise _misfit(value, name, where)
+    return value
+
+
+def _one_of(words: tuple[Any, ...], value: Any, name: str, where: str) -> Any:
+    if not isinstance(value, str) or value not in words:
+        raise _misfit(value, name, where)
+    return value
+
+
+def _list(inner: Reader, kind: Callable[[list[Any]], Any], value: Any, name: str, where: str) -> Any:
+    if not isinstance(value, list):
+        raise _misfit(value, name, where)
+    return kind([inner(item, name, where) for item in value])
+
+
+def _table(key_reader: Reader, inner: Reader, value: Any, name: str, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise _misfit(value, name, where)
+    return {key_reader(key, "a name", name): inner(item, key, name) for key, item in value.items()}
+
+
+def _optional(inner: Reader, value: Any, name: str, where: str) -> Any:
+    return None if value is None else inner(value, name, where)
+
+
+def _either(readers: list[Reader], value: Any, name: str, where: str) -> Any:
+    for reader in readers:
+        try:
+            return reader(value, name, where)
+        except ValueError:
+            continue
+    raise _misfit(value, name, where)
+
+
+def _text(value: Any, name: str, where: str) -> Any:
+    if not isinstance(value, str) or not plain(value):
+        raise _misfit(value, name, where)
+    return value
+
+
+def _integer(value: Any, name: str, where: str) -> Any:
+    if type(value) is not int or not abs(value) < LARGEST:
+        raise _misfit(value, name, where)
+    return value
+
+
+def _number(value: Any, name: str, where: str) -> Any:
+    if type(value) not in (int, float) or not abs(value) < LARGEST:  # which NaN is not
+        raise _misfit(value, name, where)
+    return float(value)
+
+
+def _misfit(value: Any, name: str, where: str) -> ValueError:
+    return ValueError(f"{name} in {where} is {short(value)}")
