@@ -14,6 +14,7 @@ from ordinate import InputError, Transformer
 from ordinate.core.config import to_dict
 from ordinate.results.run_result import RunResult
 from ordinate.store import Run, Store
+from ordinate.store.documents import SCHEMA
 from ordinate.store.files import read_json
 from ordinate.training import Progress, loop, train
 from ordinate.training.data import evaluation_sets
@@ -124,7 +125,7 @@ def test_what_was_run_and_where(finished: Run) -> None:
         key: list(value) for key, value in to_dict(small(steps=25)).items() if isinstance(value, tuple)
     }
     env = read_json(finished.folder / "env.json")
-    assert env["schema"] == 1 and env["torch"] == torch.__version__ and env["threads"] == 1
+    assert env["schema"] == SCHEMA and env["torch"] == torch.__version__ and env["threads"] == 1
     assert not (finished.folder / "checkpoint.pt").exists() and not (finished.folder / "claim").exists()
 
 
