@@ -10,9 +10,9 @@ from pathlib import Path
 from benchmarks.measure import Row
 from ordinate.core.config import to_dict
 from ordinate.store import open_store
-from ordinate.studies import shelf
+from ordinate.studies import study_store
 from ordinate.studies.plan import Study, plan
-from ordinate.studies.state import Arm, State
+from ordinate.studies.study_state import Arm, StudyState
 from ordinate.training import train
 
 TASKS = ("k_back", "shift_pattern", "first_last", "modular_sum", "binary_majority")
@@ -25,8 +25,8 @@ def fill(folder: Path, runs: int) -> Study:
     seeds = runs // (len(TASKS) * len(encodings))
     study = plan(TASKS, encodings, seeds=seeds, settings={**TINY, "lr": 0.001})
     store = open_store(folder)
-    shelf.keep(store, study, "ordinate compare")
-    state = State(study, store)
+    study_store.save(store, study, "ordinate compare")
+    state = StudyState(study, store)
     for task, encoding, base in study.bases:
         arm = Arm(task, encoding, base, None)
         real = train(state.config(arm, 1, base.lr), store)

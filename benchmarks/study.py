@@ -12,11 +12,11 @@ from pathlib import Path
 from benchmarks.measure import Row
 from benchmarks.plain_loop import KINDS, SETTINGS
 from ordinate.store import open_store
-from ordinate.studies.gather import gather
+from ordinate.studies.collect import collect
 from ordinate.studies.local import Local
 from ordinate.studies.plan import plan
 from ordinate.studies.stages import next_stage
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig, train
 
 STEPS, SEEDS = 60, 4
@@ -29,7 +29,7 @@ OURS = (
 
 def configs(threads: int) -> list[RunConfig]:
     study = plan("k_back", ENCODINGS, seeds=SEEDS // 2, settings={"steps": STEPS, **SETTINGS, "threads": threads})
-    return list(next_stage(State(study, open_store(Path(tempfile.gettempdir()) / "nothing"))).missing)
+    return list(next_stage(StudyState(study, open_store(Path(tempfile.gettempdir()) / "nothing"))).missing)
 
 
 class Bench:
@@ -76,9 +76,9 @@ def bookkeeping(folder: Path) -> float:
     """Seconds that the driver of a finished study thinks: which runs there are, what is missing, what came out."""
     begin = time.perf_counter()
     study = plan("k_back", ENCODINGS, seeds=SEEDS, settings={"steps": STEPS, **SETTINGS})
-    state = State(study, open_store(folder))
+    state = StudyState(study, open_store(folder))
     assert not next_stage(state).missing
-    gather(state, "")
+    collect(state, "")
     return time.perf_counter() - begin
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from ordinate.statistics.phrases import cell_words
 from ordinate.store import Store, open_store
-from ordinate.studies import shelf
-from ordinate.studies.findings import analysis
+from ordinate.studies import study_store
 from ordinate.studies.local import Local
 from ordinate.studies.stages import seeds_to_report
-from ordinate.studies.state import State
+from ordinate.studies.study_analysis import analyze_study
+from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig
 
 
@@ -29,12 +29,12 @@ class Spent:
     full_seconds: float
 
 
-def runs_of(state: State) -> list[RunConfig]:
+def runs_of(state: StudyState) -> list[RunConfig]:
     """Pilots and reported runs."""
     return [*state.pilots(), *state.reported(seeds_to_report(state))]
 
 
-def spent(state: State) -> Spent:
+def spent(state: StudyState) -> Spent:
     """A run that ended early would have gone on at the same speed."""
     steps = full_steps = 0
     seconds = full_seconds = 0.0
@@ -49,21 +49,21 @@ def spent(state: State) -> Spent:
     return Spent(steps, full_steps, seconds, full_seconds)
 
 
-def words(state: State) -> dict[tuple[str, int, str], str]:
+def words(state: StudyState) -> dict[tuple[str, int, str], str]:
     """Of every cell, without figures."""
-    (task,) = analysis(state, seeds_to_report(state)).tasks
+    (task,) = analyze_study(state, seeds_to_report(state)).tasks
     return {
         (r.split, r.length, cell.encoding): cell_words(cell).partition(" (")[0] for r in task.ranges for cell in r.cells
     }
 
 
-def full_grid(state: State, folder: Path) -> State:
+def full_grid(state: StudyState, folder: Path) -> StudyState:
     """The same rates and seeds, each to the end of its budget; rates are those that the comparison chose."""
     bases = tuple((t, e, replace(base, budget="fixed", schedule="wsd")) for t, e, base in state.study.bases)
     rates = {(arm.task, arm.encoding): arm.rate for arm in state.arms()}
     bases = tuple((t, e, base.again(base.seed, rates[t, e])) for t, e, base in bases)
     study = replace(state.study, bases=bases, rates=(), quick=False)
-    full = State(study, Store(folder))
+    full = StudyState(study, Store(folder))
     local = Local(Store(folder))
     try:
         full.failed |= local.run(full.waiting(full.reported(seeds_to_report(state))), lambda event: None)
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="also do the full grid, and compare the words")
     given = parser.parse_args()
     store = open_store(given.store)
-    state = State(shelf.find(store, given.study).study, store)
+    state = StudyState(study_store.find(store, given.study).study, store)
     cost = spent(state)
     print(f"steps: {cost.steps:,} of {cost.full_steps:,}: {cost.steps / cost.full_steps:.3f} (at most 0.45, goal 0.33)")
     print(f"time: {cost.seconds:.0f} s of {cost.full_seconds:.0f} s: {cost.seconds / cost.full_seconds:.3f}")

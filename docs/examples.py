@@ -18,6 +18,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from ordinate.report.chart import thin
+from ordinate.results.comparison import Comparison
 from ordinate.results.run_result import RunResult
 from ordinate.results.schema import write
 from ordinate.store import Run, Store, open_store
@@ -26,13 +27,12 @@ from ordinate.store.examples import ARCHIVE
 from ordinate.store.files import read_json, write_json
 from ordinate.store.pack import pack
 from ordinate.store.sums import file_sums
-from ordinate.studies import shelf
-from ordinate.studies.asked import command
-from ordinate.studies.comparison import Comparison
-from ordinate.studies.gather import gather
+from ordinate.studies import study_store
+from ordinate.studies.collect import collect
+from ordinate.studies.command import write_command
 from ordinate.studies.plan import Study, plan
 from ordinate.studies.stages import next_stage
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
 
 POINTS = 60  # of a learning curve
 DIGITS = 6  # of a number
@@ -52,7 +52,7 @@ class Asked:
 
     @property
     def command(self) -> str:
-        return command(self.study, self.settings)
+        return write_command(self.study, self.settings)
 
 
 # The one that is shown first is the last.
@@ -88,11 +88,11 @@ def build(stores: Iterable[Path], archive: Path) -> None:
             for run in source.asked.values():
                 if run.done:
                     copy(run, small, first=run.id in _first(whole))
-            kept = shelf.keep(small, asked.study, asked.command)
+            kept = study_store.save(small, asked.study, asked.command)
             for folder in (kept.folder, *(small.run(name).folder for name in source.asked)):
                 for path in folder.glob("*"):
                     utime(path, (number, number))  # stores are read by age
-            if str(gather(State(asked.study, small), asked.command)) != str(whole):
+            if str(collect(StudyState(asked.study, small), asked.command)) != str(whole):
                 raise SystemExit(f"{asked.command} says something else once it is packed")
             print(f"{asked.study.id}  {asked.command}")
         pack(small, archive)
@@ -103,9 +103,9 @@ def find(asked: Asked, stores: Iterable[Path]) -> tuple[Comparison, Watched]:
     """A comparison whose runs are all done, and the store that was asked for them."""
     for folder in stores:
         source = Watched(folder)
-        state = State(asked.study, source)
+        state = StudyState(asked.study, source)
         if not next_stage(state).missing:
-            return gather(state, asked.command), source
+            return collect(state, asked.command), source
     raise SystemExit(f"run this first:  {asked.command}")
 
 

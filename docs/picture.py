@@ -23,13 +23,13 @@ COMMAND = re.findall(r"\$\(BIN\)/(ordinate compare .*)", MAKEFILE)[0].replace("$
 def keep() -> None:
     """Copy the scores of the store's last comparison."""
     from ordinate.store import open_store
-    from ordinate.studies import shelf
-    from ordinate.studies.findings import alarms, observations, steps_of
+    from ordinate.studies import study_store
     from ordinate.studies.stages import seeds_to_report
-    from ordinate.studies.state import State
+    from ordinate.studies.study_analysis import alarms, observations, steps_of
+    from ordinate.studies.study_state import StudyState
 
-    kept = shelf.find(open_store())
-    state = State(kept.study, open_store())
+    kept = study_store.find(open_store())
+    state = StudyState(kept.study, open_store())
     seeds = seeds_to_report(state)
     content = {
         "command": COMMAND,

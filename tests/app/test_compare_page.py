@@ -16,7 +16,7 @@ from ordinate.app.watch import Reader, Watched
 from ordinate.store import Store
 from ordinate.store.files import write_json
 from ordinate.store.holder import Holder
-from ordinate.studies import shelf
+from ordinate.studies import study_store
 from ordinate.studies.compare import prepare
 from ordinate.studies.driver import driver, driving, record, stop
 
@@ -133,7 +133,7 @@ def test_a_finished_comparison_is_shown_and_not_started_again(filled: Store, mon
 
 def test_one_that_runs_is_followed_and_can_be_stopped(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that stands for the driver; the page asks it to stop as Ctrl-C would."""
-    kept = shelf.find(filled)
+    kept = study_store.find(filled)
     last = filled.runs()[-1].folder
     (last / "result.json").unlink()
     waits = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_DFL); time.sleep(600)"
@@ -156,7 +156,7 @@ def test_one_that_runs_is_followed_and_can_be_stopped(filled: Store, monkeypatch
 
 
 def test_a_driver_that_died_or_was_somebody_else_is_none(filled: Store) -> None:
-    folder = shelf.find(filled).folder
+    folder = study_store.find(filled).folder
     assert driver(folder) is None and not stop(folder)
     record(folder, os.getpid())
     found = driver(folder)
@@ -168,7 +168,7 @@ def test_a_driver_that_died_or_was_somebody_else_is_none(filled: Store) -> None:
 
 
 def test_one_that_runs_on_another_machine_is_followed_and_cannot_be_stopped_here(filled: Store) -> None:
-    folder = shelf.find(filled).folder
+    folder = study_store.find(filled).folder
     write_json(folder / "driver", asdict(Holder(os.getpid(), "theirs", "1", "elsewhere", "other", "other")))
     at = draw("comparisons")
     assert not at.exception and any("On elsewhere: stop it there." in text.value for text in at.caption)
@@ -179,7 +179,7 @@ def test_one_that_runs_on_another_machine_is_followed_and_cannot_be_stopped_here
 
 
 def test_a_process_that_was_started_for_it_takes_over(filled: Store) -> None:
-    folder = shelf.find(filled).folder
+    folder = study_store.find(filled).folder
     record(folder, os.getpid())
     with driving(folder):
         assert driver(folder).token
@@ -204,7 +204,7 @@ def test_what_it_starts_is_the_command(own: Store, monkeypatch: pytest.MonkeyPat
     jobs.start(job)
     assert words[:4] == [sys.executable, "-m", "ordinate", "compare"]
     assert words[-1] == "--yes" and TASK in words
-    assert shelf.find(own).study == job.study
+    assert study_store.find(own).study == job.study
     assert driver(job.folder) is not None
     assert tail(job.folder / "log.txt") == ""
 
@@ -225,7 +225,7 @@ def test_a_journal_is_read_once_and_again_when_it_began_anew(filled: Store) -> N
 
 
 def test_a_look_has_the_curves_of_finished_and_of_running_runs(filled: Store) -> None:
-    kept = shelf.find(filled)
+    kept = study_store.find(filled)
     whole = Watched(kept.study, filled).look()
     assert whole.count("done") == 4 and {curve.encoding for curve in whole.curves} == {"rope", "alibi"}
     for run in filled.runs():
@@ -237,7 +237,7 @@ def test_a_look_has_the_curves_of_finished_and_of_running_runs(filled: Store) ->
 
 
 def test_a_run_that_is_damaged_is_named_and_the_others_are_watched(filled: Store) -> None:
-    kept = shelf.find(filled)
+    kept = study_store.find(filled)
     (filled.runs()[0].folder / "result.json").write_text("{}")
     look = Watched(kept.study, filled).look()
     assert (look.count("damaged"), look.count("done")) == (1, 3)

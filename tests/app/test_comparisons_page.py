@@ -10,15 +10,15 @@ from ordinate.app.figure_view import plain
 from ordinate.statistics.sentences import sentences
 from ordinate.store import Store
 from ordinate.store.examples import open_examples
-from ordinate.studies import shelf
-from ordinate.studies.gather import gather
-from ordinate.studies.state import State
+from ordinate.studies import study_store
+from ordinate.studies.collect import collect
+from ordinate.studies.study_state import StudyState
 
 from .conftest import draw
 
 
 def study(store: Store) -> str:
-    return shelf.names(store)[-1]
+    return study_store.names(store)[-1]
 
 
 def test_the_first_of_all_is_the_newest_of_the_users_own(filled: Store) -> None:
@@ -28,8 +28,8 @@ def test_the_first_of_all_is_the_newest_of_the_users_own(filled: Store) -> None:
     assert (
         at.selectbox(key="study").options[0].startswith("k_back(k=1,vocabulary=4) · rope, alibi · 2 seeds · one rate")
     )
-    kept = shelf.find(filled, study(filled))
-    comparison = gather(State(kept.study, filled), kept.command)
+    kept = study_store.find(filled, study(filled))
+    comparison = collect(StudyState(kept.study, filled), kept.command)
     first, *_ = sentences(comparison.analysis, comparison.analysis.tasks[0])
     assert plain(first) in [box.value for box in at.success]
     assert any("one learning rate" in box.value for box in at.warning)  # preliminary, and said so
@@ -84,8 +84,8 @@ def test_names_with_markup_stay_text() -> None:
 
 
 def test_the_gap_is_of_the_seeds_that_count(filled: Store) -> None:
-    kept = shelf.find(filled, study(filled))
-    comparison = gather(State(kept.study, filled), kept.command)
+    kept = study_store.find(filled, study(filled))
+    comparison = collect(StudyState(kept.study, filled), kept.command)
     task = comparison.analysis.tasks[0]
     table = comparison_view.overview(task)
     assert list(table["encoding"]) == list(task.encodings)

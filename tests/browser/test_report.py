@@ -14,7 +14,7 @@ from ordinate.report.chart import data
 from ordinate.report.comparison_tables import results
 from ordinate.report.figures import figures
 from ordinate.report.table import comma_separated
-from ordinate.studies.comparison import Comparison
+from ordinate.results.comparison import Comparison
 
 # Made up beside the report's other tests, which are another package.
 sample = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample.py"))["sample"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
+from ordinate.results.comparison import Comparison, Curve, Profile, RatePoint, Sweep
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.observations import Observation, Split
@@ -26,7 +27,6 @@ from ordinate.statistics.types import (
     Verdict,
 )  # fmt: skip
 from ordinate.statistics.words import Word
-from ordinate.studies.comparison import Comparison, Curve, Profile, RatePoint, Sweep
 
 SIX = ("none", "sinusoidal", "learned", "rope", "alibi", "t5")
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)

@@ -19,9 +19,9 @@ from ordinate.report.colors import PALETTE, styles
 from ordinate.report.draw_plotly import draw
 from ordinate.report.figures import figures
 from ordinate.report.table import comma_separated
+from ordinate.results.comparison import Comparison, Curve
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
-from ordinate.studies.comparison import Comparison, Curve
 
 from .sample import SIX, large, sample
 

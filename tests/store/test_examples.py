@@ -16,14 +16,14 @@ import pytest
 
 from ordinate import InputError, report
 from ordinate.report.attention import attention
+from ordinate.results.comparison import Comparison
 from ordinate.statistics.sentences import verdicts
 from ordinate.store import Store, examples
 from ordinate.store.examples import ARCHIVE, open_examples
 from ordinate.store.run_table import RunTable
-from ordinate.studies import shelf
-from ordinate.studies.comparison import Comparison
-from ordinate.studies.gather import gather
-from ordinate.studies.state import State
+from ordinate.studies import study_store
+from ordinate.studies.collect import collect
+from ordinate.studies.study_state import StudyState
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,8 +50,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture(scope="module", params=range(len(ASKED)), ids=[asked.task for asked in ASKED])
 def comparison(store: Store, request: pytest.FixtureRequest) -> Comparison:
-    kept = shelf.find(store, ASKED[request.param].study.id)
-    return gather(State(kept.study, store), kept.command)
+    kept = study_store.find(store, ASKED[request.param].study.id)
+    return collect(StudyState(kept.study, store), kept.command)
 
 
 def test_they_are_small_and_tell_nothing_of_where_they_were_made() -> None:
@@ -67,10 +67,10 @@ def test_they_are_small_and_tell_nothing_of_where_they_were_made() -> None:
 
 def test_they_are_what_the_commands_would_do_today(store: Store) -> None:
     """Otherwise run those that changed, then docs/examples.py."""
-    assert shelf.names(store) == [asked.study.id for asked in ASKED]
-    assert shelf.find(store).study.tasks == ("k_back",), "the one asked for last"
+    assert study_store.names(store) == [asked.study.id for asked in ASKED]
+    assert study_store.find(store).study.tasks == ("k_back",), "the one asked for last"
     for asked in ASKED:
-        assert shelf.find(store, asked.study.id).command == asked.command
+        assert study_store.find(store, asked.study.id).command == asked.command
 
 
 def test_every_one_can_be_shown(comparison: Comparison) -> None:

@@ -19,7 +19,7 @@ from ordinate import InputError, open_store
 from ordinate.store import Store
 from ordinate.store import unpack as unpacking
 from ordinate.store.files import LARGEST
-from ordinate.store.pack import MANIFEST, SCHEMA, Packed, pack
+from ordinate.store.pack import MANIFEST, SCHEMA, ArchiveMember, pack
 from ordinate.store.unpack import unpack
 
 OLD, NEW, STUDY = "aaaaaaaaaaaa", "0123456789ab", "ffffffffffff"
@@ -348,5 +348,5 @@ def test_reading_stops_where_too_much_begins() -> None:
     with ZipFile(data, "w", ZIP_DEFLATED) as archive:
         archive.writestr(A, bytes(20_000_000))
     with ZipFile(data) as archive, pytest.raises(InputError, match="longer"):
-        handed.extend(map(len, unpacking._blocks(archive, Path("x"), Packed(A, 3_000_000, ""))))
+        handed.extend(map(len, unpacking._blocks(archive, Path("x"), ArchiveMember(A, 3_000_000, ""))))
     assert 1_000_000 < sum(handed) <= 3_000_000

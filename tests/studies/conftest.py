@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 from ordinate.core.registry import Registry
+from ordinate.results.comparison import Comparison
 from ordinate.store import Store
 from ordinate.studies import local
 from ordinate.studies.compare import compare
-from ordinate.studies.comparison import Comparison
 from ordinate.training import baselines, resolve, train
 
 from . import made

@@ -10,7 +10,7 @@ from ordinate.results.run_result import EvaluationRow, Norms, RunResult
 from ordinate.store import Store
 from ordinate.studies.executor import Event, EventWatch
 from ordinate.studies.plan import Study, plan
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig
 
 TASK = "k_back(k=1,vocabulary=4)"
@@ -70,12 +70,12 @@ def result(
 
 def pretend(monkeypatch: pytest.MonkeyPatch, make: Make) -> None:
     """Let every study find these results in its store."""
-    monkeypatch.setattr(State, "result", lambda self, config: make(config))
+    monkeypatch.setattr(StudyState, "result", lambda self, config: make(config))
 
 
-def state_of(asked: Study) -> State:
+def state_of(asked: Study) -> StudyState:
     """A study whose store holds nothing, nor is looked into."""
-    return State(asked, Store(Path("nowhere")))
+    return StudyState(asked, Store(Path("nowhere")))
 
 
 class Pretend:

@@ -25,11 +25,12 @@ from ordinate.store.documents import content_sum
 from ordinate.store.pack import pack
 from ordinate.store.run_table import RunTable
 from ordinate.store.unpack import unpack
-from ordinate.studies import asked, shelf
+from ordinate.studies import study_store
 from ordinate.studies.check import faults, runs_of
-from ordinate.studies.gather import gather
+from ordinate.studies.collect import collect
+from ordinate.studies.command import check_command
 from ordinate.studies.plan import name_of
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
 from ordinate.training import checkpoint, resolve, train
 from ordinate.training.baselines import possible
 
@@ -45,8 +46,8 @@ def store(tmp_path: Path) -> Store:
 
 def use(store: Store) -> None:
     """All that anybody does with it."""
-    kept = shelf.find(store)
-    assert not gather(State(kept.study, store), kept.command).failures
+    kept = study_store.find(store)
+    assert not collect(StudyState(kept.study, store), kept.command).failures
     assert train(UNFINISHED, store).result.steps == 8
 
 
@@ -63,7 +64,7 @@ def test_a_whole_store_is_sound(store: Store) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_called_sound_can_be_used(store: Store, seed: int) -> None:
     draw = Random(f"sound {seed}")
-    needed = runs_of(store, shelf.find(store)) | {UNFINISHED.id, shelf.find(store).folder.name}
+    needed = runs_of(store, study_store.find(store)) | {UNFINISHED.id, study_store.find(store).folder.name}
     files = sorted(path for path in store.folder.rglob("*") if path.is_file() and path.parent.name in needed)
     path = draw.choice(files)
     damage(draw, path)
@@ -143,7 +144,7 @@ def test_one_changed_byte_of_a_finished_run_is_told(store: Store, name: str) -> 
 
 
 def test_what_lacks_its_head_is_told(store: Store) -> None:
-    run, kept = next(run for run in store.runs() if run.done), shelf.find(store)
+    run, kept = next(run for run in store.runs() if run.done), study_store.find(store)
     (run.folder / "config.json").unlink()
     (kept.folder / "report.html").touch()
     (kept.folder / "study.json").write_text('{"schema": 2}')
@@ -174,7 +175,7 @@ def test_odd_things_at_odd_places_are_told_and_set_aside(store: Store) -> None:
 
 
 def test_what_somebody_writes_just_now_is_no_leftover(store: Store) -> None:
-    fresh = shelf.find(store).folder / ".report.html.1.tmp"
+    fresh = study_store.find(store).folder / ".report.html.1.tmp"
     fresh.touch()
     assert not list(faults(store))
     os.utime(fresh, (time.time() - 1000,) * 2)
@@ -183,9 +184,9 @@ def test_what_somebody_writes_just_now_is_no_leftover(store: Store) -> None:
 
 def test_commands_name_the_store_where_it_is_now(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert shelf.find(Store(Path("runs"))).again.endswith(PAIRS[-1])
+    assert study_store.find(Store(Path("runs"))).again.endswith(PAIRS[-1])
     os.rename("runs", "my store")
-    kept = shelf.find(Store(Path("my store")))
+    kept = study_store.find(Store(Path("my store")))
     assert kept.again == f"{kept.command} --store 'my store'" and "--store" not in kept.command
 
 
@@ -205,19 +206,19 @@ def retold(folder: Path, content: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_a_command_that_nobody_wrote_is_not_run(store: Store, command: object) -> None:
-    path = shelf.find(store).folder / "study.json"
+    path = study_store.find(store).folder / "study.json"
     content = json.loads(path.read_text())
     path.write_text(json.dumps(content | {"command": "ordinate compare other"}))
     with pytest.raises(InputError, match=r"study\.json is damaged \(its sum is another\)"):
-        shelf.find(store)
+        study_store.find(store)
     retold(path.parent, content | {"command": command})
     with pytest.raises(InputError, match=r"study\.json is damaged"):
-        shelf.find(store)
+        study_store.find(store)
 
 
 def test_the_store_of_an_older_command_is_left_out() -> None:
     text = "ordinate compare k_back --encodings rope,none --store 'my runs' --seeds 3 lr=0.1"
-    assert asked.checked(text) == "ordinate compare k_back --encodings rope,none --seeds 3 lr=0.1"
+    assert check_command(text) == "ordinate compare k_back --encodings rope,none --seeds 3 lr=0.1"
 
 
 @pytest.mark.parametrize(
@@ -233,7 +234,7 @@ def test_the_store_of_an_older_command_is_left_out() -> None:
 def test_a_study_of_a_stranger_is_as_strict_as_one_asked_for(
     store: Store, place: tuple[str | int, ...], value: object
 ) -> None:
-    folder = shelf.find(store).folder
+    folder = study_store.find(store).folder
     content = json.loads((folder / "study.json").read_text())
     at = content
     for key in place[:-1]:
@@ -241,15 +242,15 @@ def test_a_study_of_a_stranger_is_as_strict_as_one_asked_for(
     at[place[-1]] = value
     retold(folder, content)
     with pytest.raises(InputError, match=r"cannot be used here|is damaged") as refused:
-        shelf.find(store)
+        study_store.find(store)
     assert len(str(refused.value)) < 600
 
 
 def test_a_study_of_an_encoding_that_is_not_here_is_not_damaged(store: Store) -> None:
-    folder = shelf.find(store).folder
+    folder = study_store.find(store).folder
     retold(folder, json.loads((folder / "study.json").read_text().replace("learned(rows=6)", "mine(rows=6)")))
     with pytest.raises(OtherVersionError, match="unknown encoding 'mine'"):
-        shelf.find(store)
+        study_store.find(store)
     assert not problems(store)
 
 
@@ -289,12 +290,12 @@ def test_a_link_that_leads_nowhere_is_damage(store: Store, name: str) -> None:
     (problem,) = problems(store)
     assert name in problem
     if name == "result.json":
-        kept = shelf.find(store)
-        assert run.id in gather(State(kept.study, store), kept.command).failures
+        kept = study_store.find(store)
+        assert run.id in collect(StudyState(kept.study, store), kept.command).failures
 
 
 def test_what_is_no_folder_of_studies_is_told(store: Store) -> None:
-    folder = shelf.find(store).folder
+    folder = study_store.find(store).folder
     (folder / "study.json").unlink()
     (folder / "study.json").symlink_to("nowhere")
     assert "study.json cannot be read" in problems(store)[0]
@@ -341,8 +342,8 @@ def test_changed_baselines_are_told_and_computed_again(store: Store) -> None:
 
 
 def test_a_report_follows_no_link_of_a_store(store: Store, tmp_path: Path) -> None:
-    kept = shelf.find(store)
-    found = gather(State(kept.study, store), kept.command)
+    kept = study_store.find(store)
+    found = collect(StudyState(kept.study, store), kept.command)
     (tmp_path / "elsewhere").mkdir()
     shutil.rmtree(kept.folder / "tables", ignore_errors=True)
     (kept.folder / "tables").symlink_to(tmp_path / "elsewhere")
@@ -364,16 +365,16 @@ def test_a_run_that_may_not_be_read_is_left_out(store: Store, tmp_path: Path, mo
 
 
 def test_a_pipe_for_an_attention_map_is_told_in_the_report_and_not_waited_for(store: Store) -> None:
-    kept = shelf.find(store)
+    kept = study_store.find(store)
     for path in store.folder.glob("*/attention.safetensors"):
         path.unlink()
         os.mkfifo(path)
-    assert "The attention maps cannot be read" in render(gather(State(kept.study, store), kept.command), "html")
+    assert "The attention maps cannot be read" in render(collect(StudyState(kept.study, store), kept.command), "html")
 
 
 def test_what_is_packed_of_a_study_can_be_unpacked_and_has_every_run_that_is_left(store: Store, tmp_path: Path) -> None:
     """Beside files of somebody else, which have no place in an archive and are named."""
-    kept = shelf.find(store)
+    kept = study_store.find(store)
     run = next(iter(runs_of(store, kept)))
     (store.folder / run / "notes").mkdir()
     (store.folder / run / "notes" / "x.txt").write_text("mine")
@@ -381,4 +382,4 @@ def test_what_is_packed_of_a_study_can_be_unpacked_and_has_every_run_that_is_lef
     assert "x.txt (it has no place in a store)" in left
     unpack(tmp_path / "all.zip", tmp_path / "new")
     assert {own.id for own in Store(tmp_path / "new").runs()} == {own.id for own in store.runs()}
-    assert runs_of(store, kept) >= {row["run"] for row in gather(State(kept.study, store), kept.command).runs}
+    assert runs_of(store, kept) >= {row["run"] for row in collect(StudyState(kept.study, store), kept.command).runs}

@@ -9,8 +9,8 @@ import pytest
 from ordinate import InputError
 from ordinate.core.config import parse_pairs
 from ordinate.store import Store
-from ordinate.studies import shelf
-from ordinate.studies.asked import command
+from ordinate.studies import study_store
+from ordinate.studies.command import write_command
 from ordinate.studies.compare import compare
 from ordinate.studies.plan import MANY, Study, plan
 
@@ -54,7 +54,7 @@ def typed(text: str) -> tuple[Study, str]:
 )
 def test_the_command_makes_the_comparison_again(options: dict[str, Any], settings: dict[str, Any]) -> None:
     asked = made.study(settings=settings, **options)
-    again, store = typed(command(asked, made.SETTINGS | settings) + Store(Path("my runs/here")).option)
+    again, store = typed(write_command(asked, made.SETTINGS | settings) + Store(Path("my runs/here")).option)
     assert again == asked and again.id == asked.id and store == "my runs/here"
 
 
@@ -70,7 +70,7 @@ def test_a_study_is_kept_before_its_first_run(store: Store) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         compare(made.TASK, "rope,alibi", store=store.folder, workers=0, watch=watch, **made.SETTINGS)
-    kept = shelf.find(store)
+    kept = study_store.find(store)
     assert kept.study == made.study() and not store.runs()
     assert typed(kept.again) == (made.study(), str(store.folder))
 

@@ -14,7 +14,7 @@ from ordinate.statistics.holm import seeds_needed
 from ordinate.statistics.looks import MOST
 from ordinate.store import Store, open_store
 from ordinate.studies import cost as costs
-from ordinate.studies import shelf
+from ordinate.studies import study_store
 from ordinate.studies.compare import Job, compare, prepare
 from ordinate.studies.cost import BUDGETS, REPORT, TOGETHER, WIDTHS, cost, within
 from ordinate.studies.plan import PILOT_SHARE, RATES, SEEDS, Study, plan
@@ -240,8 +240,8 @@ def test_the_same_command_goes_on_with_the_same_plan(
 
     with pytest.raises(KeyboardInterrupt):
         compare(made.TASK, "rope,alibi", within=tight, store=tmp_path, workers=0, watch=watch, **FREE)
-    (name,) = shelf.names(Store(tmp_path))
-    first = shelf.find(Store(tmp_path), name)
+    (name,) = study_store.names(Store(tmp_path))
+    first = study_store.find(Store(tmp_path), name)
     assert shape(first.study) == ladder()[-2]
     for times in (0.01, 1.0, 100.0):
         monkeypatch.setattr(costs, "estimates", lambda study, times=times: slow(study, times))
@@ -255,7 +255,7 @@ def test_the_same_command_goes_on_with_the_same_plan(
 
 def test_a_plan_of_another_schema_is_made_anew(tight: float, tmp_path: Path) -> None:
     job = ready(tmp_path, tight)
-    path = shelf.keep(job.store, job.study, job.command).folder / "study.json"
+    path = study_store.save(job.store, job.study, job.command).folder / "study.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 1}))
     assert shape(ready(tmp_path, 1e9).study) == ladder()[0]
     assert shape(ready(tmp_path, tight).study) == ladder()[-2]
@@ -281,7 +281,7 @@ def test_seeds_that_were_asked_for_are_kept_whatever_was_asked_before(tight: flo
     """As many as is usual, but set by the user: another wish than none."""
     job = ready(tmp_path, tight)
     assert job.study.seeds == 5
-    shelf.keep(job.store, job.study, job.command)
+    study_store.save(job.store, job.study, job.command)
     with pytest.raises(InputError, match="too short"):
         ready(tmp_path, tight, seeds=6)
 
@@ -310,7 +310,7 @@ def test_few_seeds_that_the_user_wants_stay_preliminary(tmp_path: Path) -> None:
 
 
 def test_another_study_that_is_damaged_does_no_harm(tight: float, tmp_path: Path) -> None:
-    kept = shelf.keep(open_store(tmp_path), made.study(seeds=1), "another")
+    kept = study_store.save(open_store(tmp_path), made.study(seeds=1), "another")
     (kept.folder / "study.json").write_text("{")
     assert shape(ready(tmp_path, tight).study) == ladder()[-2]
 

@@ -15,15 +15,15 @@ import pytest
 
 from ordinate import InputError
 from ordinate.report.alarms import alarm_text
+from ordinate.results.comparison import Comparison
 from ordinate.store import Store
+from ordinate.studies.collect import collect
 from ordinate.studies.compare import carry_out, compare
-from ordinate.studies.comparison import Comparison
 from ordinate.studies.driver import driving
-from ordinate.studies.executor import Event, Stopped
-from ordinate.studies.gather import gather
+from ordinate.studies.executor import Event, StudyStopped
 from ordinate.studies.local import DEATHS, Local
 from ordinate.studies.plan import Study
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig, checkpoint
 
 from . import made
@@ -52,7 +52,7 @@ def told(comparison: Comparison) -> Comparison:
 
 
 def report(store: Store, **options: Any) -> Comparison:
-    return told(gather(State(made.study(**options), store), ""))
+    return told(collect(StudyState(made.study(**options), store), ""))
 
 
 def work(store: Store, options: dict[str, Any], workers: int, note: Path | None = None) -> None:
@@ -66,7 +66,7 @@ def work(store: Store, options: dict[str, Any], workers: int, note: Path | None 
     end = "done"
     try:
         carry_out(made.study(**options), store, executor, watch)
-    except Stopped:
+    except StudyStopped:
         end = "stopped"
     finally:
         executor.close()
@@ -138,7 +138,7 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
     assert {run["state"] for run in first.runs if run["run"] != bad.id} == {"finished"}
     assert next(run for run in first.runs if run["run"] == bad.id)["state"] == "failed"
     # Whoever looks at the store later finds the same.
-    assert told(gather(State(asked, store), first.command)) == told(first)
+    assert told(collect(StudyState(asked, store), first.command)) == told(first)
 
     (bad.folder / checkpoint.NAME).unlink()
     second = compare(made.TASK, "rope,alibi", seeds=2, store=store.folder, workers=workers, **settings)

@@ -18,10 +18,10 @@ from ordinate.statistics.looks import plan as plan_looks
 from ordinate.statistics.types import Basis, Outcome
 from ordinate.store import Store
 from ordinate.studies.compare import carry_out
-from ordinate.studies.findings import analysis
 from ordinate.studies.plan import PILOT, RATES, Study
 from ordinate.studies.stages import Stage, next_stage, seeds_to_report
-from ordinate.studies.state import State
+from ordinate.studies.study_analysis import analyze_study
+from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig
 
 from . import made
@@ -34,7 +34,7 @@ def carried_out(
     asked: Study,
     make: made.Make,
     fails: Callable[[RunConfig], bool] = lambda config: False,
-) -> tuple[State, made.Pretend, list[Stage]]:
+) -> tuple[StudyState, made.Pretend, list[Stage]]:
     """A study done by an executor that makes its results up."""
     executor, stages = made.Pretend(make, fails), list[Stage]()
     made.pretend(monkeypatch, executor.result)
@@ -107,7 +107,7 @@ def test_failed_runs_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None
     assert [stage.name for stage in stages] == ["learning rates", "seeds 1 to 3"]
     assert set(state.failed.values()) == {"out of luck"} and len(state.failed) == 2
     assert next_stage(state).name == "done" and seeds_to_report(state) == 3
-    found = analysis(state, 3).tasks[0]
+    found = analyze_study(state, 3).tasks[0]
     cells = {cell.encoding: cell.seeds for cell in found.ranges[0].cells}
     assert cells == {"rope": (1, 3), "alibi": (1, 2, 3)}
 
@@ -116,7 +116,7 @@ def test_a_study_may_fail_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     for asked in (made.study(), made.study(seeds="auto")):
         state, executor, _ = carried_out(monkeypatch, asked, peak, lambda config: True)
         assert not executor.done and next_stage(state).name == "done"
-        assert analysis(state, seeds_to_report(state)).tasks == ()
+        assert analyze_study(state, seeds_to_report(state)).tasks == ()
 
 
 # Planned looks.
@@ -126,7 +126,7 @@ SIZES = plan_looks(3).sizes
 
 
 @cache
-def undecided() -> State:
+def undecided() -> StudyState:
     """A study of three with planned looks. It holds its configurations, which take longer to make than statistics."""
     return made.state_of(made.study(THREE, seeds="auto", fixed=True))
 
@@ -156,14 +156,14 @@ def scored(levels: dict[str, float], spread: float, luck: int = 0) -> made.Make:
 
 def test_a_clear_difference_settles_at_the_first_look(monkeypatch: pytest.MonkeyPatch) -> None:
     assert until_it_stops(monkeypatch, scored(dict(rope=0.9, alibi=0.7, none=0.5), 0.01)) == SIZES[0]
-    found = analysis(undecided(), SIZES[0]).tasks[0]
+    found = analyze_study(undecided(), SIZES[0]).tasks[0]
     assert all(pair.claim for pair in found.pairs if pair.basis is Basis.SCORES)
 
 
 def test_no_difference_is_never_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty seeds are too few to call two encodings alike."""
     assert until_it_stops(monkeypatch, scored(dict(rope=0.9, alibi=0.9, none=0.9), 0.001)) == MOST
-    found = analysis(undecided(), MOST).tasks[0]
+    found = analyze_study(undecided(), MOST).tasks[0]
     assert {pair.outcome for pair in found.pairs} == {Outcome.OPEN, Outcome.SAME}
 
 
@@ -205,7 +205,7 @@ def test_losses_are_settled_too(monkeypatch: pytest.MonkeyPatch) -> None:
         return made.result(metric="loss", inside=loss, outside=loss, loss=loss)
 
     assert until_it_stops(monkeypatch, lambda config: make(config, 0.01)) == SIZES[0]
-    found = analysis(undecided(), SIZES[0]).tasks[0]
+    found = analyze_study(undecided(), SIZES[0]).tasks[0]
     assert found.encodings == ("rope", "alibi", "none") and all(pair.claim for pair in found.pairs)
     assert until_it_stops(monkeypatch, lambda config: make(config, 3.0)) == MOST
 
@@ -228,7 +228,7 @@ def test_equal_encodings_are_seldom_told_apart(monkeypatch: pytest.MonkeyPatch) 
     for luck in range(40):
         made.pretend(monkeypatch, scored(dict(rope=0.6, alibi=0.6, none=0.6), 0.05, luck))
         stops.append(seeds_to_report(undecided()))
-        found = analysis(undecided(), stops[-1]).tasks[0]
+        found = analyze_study(undecided(), stops[-1]).tasks[0]
         claims += any(pair.claim for pair in found.pairs)
     assert claims <= 5  # 2 are allowed; 6 or more would have a chance of 1 in 70
     assert stops.count(MOST) > 30
@@ -262,7 +262,7 @@ def test_a_report_stands_where_the_study_stands(luck: int, monkeypatch: pytest.M
 
 
 @cache
-def six() -> State:
+def six() -> StudyState:
     return made.state_of(made.study(made.SIX, fixed=True))
 
 
@@ -278,7 +278,7 @@ def test_five_seeds_never_tell_two_of_six_apart(monkeypatch: pytest.MonkeyPatch,
         return made.result(inside=1.0, outside=score)
 
     made.pretend(monkeypatch, make)
-    found = analysis(six(), 5)
+    found = analyze_study(six(), 5)
     assert found.seeds_needed > 5
     assert not any(pair.claim for pair in found.tasks[0].pairs)
 
@@ -292,7 +292,7 @@ def test_the_pilot_seed_is_never_reported(monkeypatch: pytest.MonkeyPatch) -> No
     found = []
     for lie in (0.123, 0.987):
         state, _, _ = carried_out(monkeypatch, made.study(seeds=3), lambda config, lie=lie: make(config, lie))
-        found.append(analysis(state, 3))
+        found.append(analyze_study(state, 3))
     assert found[0] == found[1]
     task = found[0].tasks[0]
     assert task.seeds == (1, 2, 3) and {cell.seeds for r in task.ranges for cell in r.cells} == {(1, 2, 3)}

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ordinate.studies.comparison import RatePoint, Sweep
+from ordinate.results.comparison import RatePoint, Sweep
 from ordinate.studies.plan import PILOT, PILOT_SHARE, RATES
-from ordinate.studies.state import Arm
+from ordinate.studies.study_state import Arm
 from ordinate.studies.sweep import HIGHEST, LOWEST, choose, grow, point, rung
 from ordinate.training import RunConfig
 

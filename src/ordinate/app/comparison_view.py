@@ -14,10 +14,10 @@ from ordinate.report.chart import Chart
 from ordinate.report.comparison_tables import tables
 from ordinate.report.figures import figures
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
+from ordinate.results.comparison import Comparison
 from ordinate.statistics.phrases import cell_words, learned_words, mean_and_interval, reach_words, steps_words
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Cell, TaskAnalysis
-from ordinate.studies.comparison import Comparison
 
 MOST_TASKS = 20  # that are shown one by one
 MOST_RANGES = 60  # columns of a summary

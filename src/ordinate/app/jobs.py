@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ordinate.core.errors import InputError
 from ordinate.store import Store
-from ordinate.studies import shelf
+from ordinate.studies import study_store
 from ordinate.studies.compare import Job
 from ordinate.studies.driver import driver, record
-from ordinate.studies.shelf import Kept
+from ordinate.studies.study_store import StoredStudy
 
 _children: list["subprocess.Popen[bytes]"] = []  # to be waited for: a finished child stays a zombie until it is
 
@@ -20,11 +20,11 @@ def start(job: Job) -> None:
     job.store.check_writable()
     if driver(job.folder) is not None:
         raise InputError("this comparison is under way already: its progress stands below")
-    shelf.keep(job.store, job.study, job.command)
+    study_store.save(job.store, job.study, job.command)
     _launch(job.folder, job.again)
 
 
-def resume(store: Store, kept: Kept) -> None:
+def resume(store: Store, kept: StoredStudy) -> None:
     """Go on with one that was stopped."""
     store.check_writable()
     if driver(kept.folder) is None:

@@ -10,18 +10,18 @@ from ordinate.app.watch import EVERY, Snapshot, Watched, freeze_garbage
 from ordinate.core.amounts import duration
 from ordinate.report.colors import styles
 from ordinate.report.curves import learning_curves
+from ordinate.results.comparison import Comparison
 from ordinate.store import Store
-from ordinate.studies.comparison import Comparison
+from ordinate.studies.collect import collect
 from ordinate.studies.driver import driver, stop
-from ordinate.studies.gather import gather
-from ordinate.studies.shelf import Kept
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
+from ordinate.studies.study_store import StoredStudy
 
 HOW_TO_STOP = "Finishes the runs under way; pressed again, stops at once. What is done is kept."
 COLUMNS = ("task", "encoding", "seed", "rate", "state", "progress", "step", "validation", "seconds", "run")
 
 
-def show(store: Store, kept: Kept, key: str, *, beside: int = 2) -> None:
+def show(store: Store, kept: StoredStudy, key: str, *, beside: int = 2) -> None:
     """Progress if it is under way; otherwise what came out, and a way to go on if it was stopped."""
     if driver(kept.folder) is not None:
         _live(store, kept, key)
@@ -33,14 +33,14 @@ def show(store: Store, kept: Kept, key: str, *, beside: int = 2) -> None:
     comparison_view.show(comparison, key, beside=beside)
 
 
-def gathered(store: Store, kept: Kept) -> Comparison:
+def gathered(store: Store, kept: StoredStudy) -> Comparison:
     """All that is known of a study; read again when a run of it has changed."""
     return _gathered(str(kept.folder), stamp(store), store, kept)
 
 
 @st.cache_data(max_entries=16, show_spinner="Reading the runs")
-def _gathered(folder: str, changed: float, _store: Store, _kept: Kept) -> Comparison:
-    return gather(State(_kept.study, _store), _kept.command)
+def _gathered(folder: str, changed: float, _store: Store, _kept: StoredStudy) -> Comparison:
+    return collect(StudyState(_kept.study, _store), _kept.command)
 
 
 def stamp(store: Store) -> float:
@@ -51,7 +51,7 @@ def stamp(store: Store) -> float:
         return 0.0
 
 
-def _unfinished(store: Store, kept: Kept, missing: int, key: str) -> None:
+def _unfinished(store: Store, kept: StoredStudy, missing: int, key: str) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(f"**Not finished**: {missing} run{'s' * (missing != 1)} of this comparison are still to be done.")
         if st.button("Go on", key=f"{key}-resume", icon=":material/play_arrow:", type="primary"):
@@ -65,13 +65,13 @@ def _unfinished(store: Store, kept: Kept, missing: int, key: str) -> None:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _watched(folder: str, _store: Store, _kept: Kept) -> Watched:
+def _watched(folder: str, _store: Store, _kept: StoredStudy) -> Watched:
     freeze_garbage()
     return Watched(_kept.study, _store)
 
 
 @st.fragment(run_every=EVERY)
-def _live(store: Store, kept: Kept, key: str) -> None:
+def _live(store: Store, kept: StoredStudy, key: str) -> None:
     process = driver(kept.folder)
     if process is None:  # it has ended: the whole page tells what came out
         st.rerun()
@@ -102,7 +102,7 @@ def _left(look: Snapshot) -> str:
     return f", about {duration(sum(took) / len(took) * waiting / max(1, len(under_way)))} left"
 
 
-def _curves(kept: Kept, look: Snapshot, key: str) -> None:
+def _curves(kept: StoredStudy, look: Snapshot, key: str) -> None:
     looks = styles(kept.study.encodings)
     for task in kept.study.tasks:
         curves = [curve for curve in look.curves if curve.task == task]

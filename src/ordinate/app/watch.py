@@ -8,13 +8,13 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
+from ordinate.results.comparison import Curve
 from ordinate.results.run_result import Record
 from ordinate.results.schema import read
 from ordinate.store import Store
-from ordinate.studies.comparison import Curve
 from ordinate.studies.plan import PILOT, Study
 from ordinate.studies.stages import next_stage
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig
 
 EVERY = 2.0  # seconds between looks at what is under way
@@ -87,7 +87,7 @@ class Watched:
     """One comparison, and all that was read of it."""
 
     def __init__(self, study: Study, store: Store) -> None:
-        self.state, self.store = State(study, store), store
+        self.state, self.store = StudyState(study, store), store
         self.readers: dict[str, JournalReader] = {}
         self.lock = Lock()
         self.metrics = {task: base.make_task().metric for task, _, base in study.bases}

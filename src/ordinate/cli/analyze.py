@@ -50,9 +50,9 @@ def _report(results: Path, output: Path | None, form: str | None) -> None:
     from ordinate import report
     from ordinate.core.errors import InputError, nearest
     from ordinate.report.output import deliver
+    from ordinate.results.comparison import from_results
     from ordinate.statistics.analyze import analyze, few_seeds
     from ordinate.statistics.results_file import read_results
-    from ordinate.studies.comparison import from_results
 
     suffix = "" if output is None else output.suffix.removeprefix(".")
     if output is not None and _same(output, results):

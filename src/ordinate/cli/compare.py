@@ -8,8 +8,8 @@ import typer
 from ordinate.cli.options import RUNS, AsJson, Encodings, SettingsFile, StoreFolder, Workers, read_settings
 
 if TYPE_CHECKING:
+    from ordinate.results.comparison import Comparison
     from ordinate.studies.compare import Job
-    from ordinate.studies.comparison import Comparison
     from ordinate.studies.plan import Seeds, Study
 
 
@@ -36,7 +36,7 @@ def run(
 ) -> None:
     """Compare encodings on tasks: tune each, run paired seeds, and say which to use, with a report."""
     from ordinate.studies.compare import prepare
-    from ordinate.studies.executor import Stopped
+    from ordinate.studies.executor import StudyStopped
 
     given = read_settings(file, settings, ("task", "encoding"))
     job = prepare(
@@ -52,7 +52,7 @@ def run(
     try:
         with ComparisonDisplay(job.store, job.executor, each) as display:
             comparison = job.carry_out(display.update, display.begin)
-    except (Stopped, KeyboardInterrupt):
+    except (StudyStopped, KeyboardInterrupt):
         print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
     finish(comparison, job, as_json=as_json)
@@ -112,9 +112,9 @@ def _confirm(study: "Study", *, yes: bool, asked: bool) -> None:
 
 def announce(job: "Job") -> float:
     """Say what is ahead, and tell how long one run takes."""
-    from ordinate.studies.ahead import look_ahead
+    from ordinate.studies.forecast import forecast
 
-    found = look_ahead(job)
+    found = forecast(job)
     print("\n".join(found.lines), file=sys.stderr)
     return found.each
 

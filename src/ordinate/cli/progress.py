@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ordinate.store import Store
     from ordinate.studies.executor import Event, Executor
     from ordinate.studies.stages import Stage
-    from ordinate.studies.state import State
+    from ordinate.studies.study_state import StudyState
     from ordinate.training import Progress, RunConfig
 
 _MARKS = {"done": ("●", "green"), "running": ("◐", "yellow"), "failed": ("✗", "red"), "waiting": ("·", "dim")}
@@ -75,7 +75,7 @@ class ComparisonDisplay:
         if self.live.is_started:
             self.live.stop()
 
-    def begin(self, state: "State", stage: "Stage") -> None:
+    def begin(self, state: "StudyState", stage: "Stage") -> None:
         """Start showing a stage."""
         missing = {config.id for config in stage.missing}
         self.states |= {c.id: "done" for c in stage.runs if c.id not in missing and c.id not in state.failed}

@@ -19,16 +19,16 @@ def run(
     from ordinate.core.errors import InputError
     from ordinate.report.output import deliver
     from ordinate.store import open_store
-    from ordinate.studies import shelf
-    from ordinate.studies.gather import gather
-    from ordinate.studies.state import State
+    from ordinate.studies import study_store
+    from ordinate.studies.collect import collect
+    from ordinate.studies.study_state import StudyState
 
     report.known(form)
     if figures and (output is not None or form != "html"):
         raise InputError("--figures writes beside the page of the study: leave out -o and --format, or --figures")
     runs = open_store(store)
-    kept = shelf.find(runs, study)
-    comparison = gather(State(kept.study, runs), kept.command)
+    kept = study_store.find(runs, study)
+    comparison = collect(StudyState(kept.study, runs), kept.command)
     if not comparison.analysis.tasks:
         raise InputError(f"study {comparison.id} has no finished run to report yet: go on with  {kept.again}")
     if output is None and form == "html":

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ordinate.core.errors import InputError
 from ordinate.report.chart import Heat, Panel, thin
+from ordinate.results.comparison import Comparison, Profile
 from ordinate.statistics.types import TaskAnalysis
 from ordinate.store.files import read_bytes
-from ordinate.studies.comparison import Comparison, Profile
 
 MOST_PANELS = 16
 LARGEST_PANEL = 256  # cells a side

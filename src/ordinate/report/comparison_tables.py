@@ -8,6 +8,7 @@ from typing import Any
 from ordinate.report.chart import file_names
 from ordinate.report.json_document import jsonable
 from ordinate.report.table import Column, LazyRows, Table, Value
+from ordinate.results.comparison import Comparison
 from ordinate.statistics.observations import range_name
 from ordinate.statistics.phrases import (
     cell_words,
@@ -19,7 +20,6 @@ from ordinate.statistics.phrases import (
 )
 from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.types import Basis, Cell, Contrast, TaskAnalysis
-from ordinate.studies.comparison import Comparison
 
 SCORE, P = ".3f", ".3g"
 ENCODING, TASK, RANGE = Column("encoding", "encoding"), Column("task", "task"), Column("range", "range")

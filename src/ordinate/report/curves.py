@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
 from ordinate.report.colors import GRAY, Style
+from ordinate.results.comparison import Comparison, Curve
 from ordinate.statistics.observations import SPLIT_NAMES
 from ordinate.statistics.phrases import cell_words, counted
 from ordinate.statistics.types import Cell, Range, TaskAnalysis
-from ordinate.studies.comparison import Comparison, Curve
 
 MOST_SEEDS = 30  # drawn one by one; the mean is of all
 MOST_POINTS = 500  # of a curve

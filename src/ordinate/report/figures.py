@@ -8,7 +8,7 @@ from ordinate.report.chart import Figure, file_names
 from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning, rates
 from ordinate.report.ranking import ranking
-from ordinate.studies.comparison import Comparison
+from ordinate.results.comparison import Comparison
 
 MOST_TASKS = 100  # that are shown one by one, with pictures
 MOST_RANKED = 100  # encodings of a picture of ranks

@@ -14,6 +14,7 @@ from ordinate.report.comparison_tables import tables, winner
 from ordinate.report.draw_plotly import SETTINGS, draw, height
 from ordinate.report.figures import MOST_RANKED, MOST_TASKS, figures
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
+from ordinate.results.comparison import Comparison
 from ordinate.statistics.phrases import (
     MOST_LISTED,
     cell_words,
@@ -25,7 +26,6 @@ from ordinate.statistics.phrases import (
 )
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Analysis, Cell, Range, TaskAnalysis
-from ordinate.studies.comparison import Comparison
 
 MOST_ROWS = 500  # of a table on the page
 MOST_DOWNLOADED = 20_000  # rows that the page keeps for a download: more make it slow to open

@@ -10,12 +10,12 @@ from ordinate.report.comparison_tables import results, tables
 from ordinate.report.json_document import Entries, Lines, as_json, json_pieces, table_document, unfolded
 from ordinate.report.output import make_folder, put
 from ordinate.report.table import Table, comma_separated, latex, markdown, markdown_text
+from ordinate.results.comparison import Comparison
 from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import TaskAnalysis
 from ordinate.store.files import refuse_link
-from ordinate.studies.comparison import Comparison
 
 FORMATS = ("html", "md", "csv", "tex", "json")
 

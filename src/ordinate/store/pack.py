@@ -30,7 +30,7 @@ _FILE, _ID = "(?!(claim|heartbeat|driver)$)[^./][^/]*", "[0-9a-f]{12}"
 PLACE = re.compile(f"{_ID}/{_FILE}|studies/{_ID}/([^./][^/]*/){{,2}}{_FILE}|baselines/{_ID}.json")
 
 
-class Packed(NamedTuple):
+class ArchiveMember(NamedTuple):
     """One file, as the manifest tells of it."""
 
     name: str
@@ -157,7 +157,7 @@ def _write(found: dict[str, Path], archive: ZipFile) -> None:
         archive.writestr(_entry(MANIFEST), json.dumps(manifest, separators=(",", ":")) + "\n")
 
 
-def _add(archive: ZipFile, name: str, path: Path) -> Packed:
+def _add(archive: ZipFile, name: str, path: Path) -> ArchiveMember:
     """The file goes in block by block; its size and hash are those of the bytes that went in."""
     digest, size = sha256(), 0
     large = path.stat().st_size > 2**30
@@ -166,7 +166,7 @@ def _add(archive: ZipFile, name: str, path: Path) -> Packed:
             target.write(block)
             digest.update(block)
             size += len(block)
-    return Packed(name, size, digest.hexdigest())
+    return ArchiveMember(name, size, digest.hexdigest())
 
 
 def _entry(name: str) -> ZipInfo:

@@ -19,7 +19,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from ordinate.core.errors import InputError
 from ordinate.store.files import LARGEST, regular
-from ordinate.store.pack import BLOCK, MANIFEST, PLACE, SCHEMA, Packed, fault
+from ordinate.store.pack import BLOCK, MANIFEST, PLACE, SCHEMA, ArchiveMember, fault
 
 MOST_FILES = 200_000
 MOST_BYTES = 50 * 2**30
@@ -85,7 +85,7 @@ def _beside(folder: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _checked(archive: ZipFile, file: Path) -> list[Packed]:
+def _checked(archive: ZipFile, file: Path) -> list[ArchiveMember]:
     """The manifest's files, after all has been looked at that can be without unpacking them."""
     entries = archive.infolist()
     if len(entries) > MOST_FILES:
@@ -128,10 +128,10 @@ def _odd(entry: ZipInfo) -> str:
     return ""
 
 
-def _manifest(archive: ZipFile, file: Path, names: set[str]) -> list[Packed]:
+def _manifest(archive: ZipFile, file: Path, names: set[str]) -> list[ArchiveMember]:
     if MANIFEST not in names:
         raise InputError(f"{file} is not a packed store: it has no {MANIFEST}")
-    text = b"".join(_blocks(archive, file, Packed(MANIFEST, LARGEST_MANIFEST, "")))
+    text = b"".join(_blocks(archive, file, ArchiveMember(MANIFEST, LARGEST_MANIFEST, "")))
     try:
         content = json.loads(text)
         schema, files = content["schema"], content["files"]
@@ -145,13 +145,13 @@ def _manifest(archive: ZipFile, file: Path, names: set[str]) -> list[Packed]:
     return found
 
 
-def _listed(name: Any, size: Any, digest: Any) -> Packed:
+def _listed(name: Any, size: Any, digest: Any) -> ArchiveMember:
     if not (isinstance(name, str) and type(size) is int and size >= 0 and isinstance(digest, str)):
         raise TypeError(f"{name!r}, {size!r}, {digest!r} in {MANIFEST}")
-    return Packed(name, size, digest)
+    return ArchiveMember(name, size, digest)
 
 
-def _extract(archive: ZipFile, file: Path, packed: Packed, path: Path) -> None:
+def _extract(archive: ZipFile, file: Path, packed: ArchiveMember, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     digest, size = sha256(), 0
     with open(path, "xb") as target:
@@ -164,7 +164,7 @@ def _extract(archive: ZipFile, file: Path, packed: Packed, path: Path) -> None:
         raise InputError(f"{file} is refused: {packed.name!r} has another hash than its manifest says")
 
 
-def _blocks(archive: ZipFile, file: Path, packed: Packed) -> Iterator[bytes]:
+def _blocks(archive: ZipFile, file: Path, packed: ArchiveMember) -> Iterator[bytes]:
     """The bytes of an entry, counted as they come: what an archive says of its own sizes may be a lie."""
     size = 0
     try:

@@ -14,12 +14,12 @@ from ordinate.store.check import LOCK, Fault, bad_folder, left, leftover, look_a
 from ordinate.store.check import faults as faults_of_runs
 from ordinate.store.files import folder_fault
 from ordinate.store.store import inside
-from ordinate.studies import shelf
+from ordinate.studies import study_store
+from ordinate.studies.collect import collect
 from ordinate.studies.driver import driver
-from ordinate.studies.gather import gather
-from ordinate.studies.shelf import Kept
 from ordinate.studies.stages import next_stage
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
+from ordinate.studies.study_store import StoredStudy
 from ordinate.training import again, resume
 
 
@@ -46,7 +46,7 @@ def _that_cannot_go_on(run: Run) -> Iterator[Fault]:
 def _of_studies(store: Store) -> Iterator[Fault]:
     if folder_fault(store.folder / "studies"):  # which is told already
         return
-    known, lost = shelf.names(store), shelf.lost(store)
+    known, lost = study_store.names(store), study_store.lost(store)
     for path in sorted(inside(store.folder / "studies")):
         if path.name in known:
             yield from _of_study(store, path)
@@ -58,13 +58,13 @@ def _of_studies(store: Store) -> Iterator[Fault]:
 
 def studies(store: Store) -> list[str]:
     """The ids of its studies; none where their folder as a whole is at fault."""
-    return [] if folder_fault(store.folder / "studies") else shelf.names(store)
+    return [] if folder_fault(store.folder / "studies") else study_store.names(store)
 
 
 def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
     try:
         look_at_files(folder, (LOCK, "driver"))
-        shelf.find(store, folder.name)
+        study_store.find(store, folder.name)
     except OtherVersionError as error:
         yield Fault(folder, str(error), other=True)
     except (InputError, OSError) as error:
@@ -85,25 +85,25 @@ def _of_report(folder: Path) -> Iterator[Fault]:
         yield from bad_folder(folder / name)
 
 
-def runs_of(store: Store, kept: Kept) -> set[str]:
+def runs_of(store: Store, kept: StoredStudy) -> set[str]:
     """All runs that a study reads, its pilots too."""
-    return _runs_of(State(kept.study, store), kept)[0]
+    return _runs_of(StudyState(kept.study, store), kept)[0]
 
 
-def _runs_of(state: State, kept: Kept) -> tuple[set[str], bool]:
+def _runs_of(state: StudyState, kept: StoredStudy) -> tuple[set[str], bool]:
     """With whether some of them are missing; the next stage does not look beyond a pilot that is."""
     missing = bool(next_stage(state).missing or state.failed)
-    return state.asked | {row["run"] for row in gather(state, kept.command).runs}, missing
+    return state.asked | {row["run"] for row in collect(state, kept.command).runs}, missing
 
 
-def runs_to_pack(store: Store, kept: Kept) -> set[str]:
+def runs_to_pack(store: Store, kept: StoredStudy) -> set[str]:
     """Those of its runs that are there; while some are missing, all that may be read once they are not."""
-    ours, missing = _runs_of(State(kept.study, store), kept)
+    ours, missing = _runs_of(StudyState(kept.study, store), kept)
     ours |= _alike(store, kept) if missing else set()
     return {name for name in ours if os.path.lexists(store.run(name).folder)}
 
 
-def _alike(store: Store, kept: Kept) -> set[str]:
+def _alike(store: Store, kept: StoredStudy) -> set[str]:
     """The runs of a store that differ from those of a study in nothing but their seed, rate and budget."""
     bases = [_without_budget(json.loads(json.dumps(to_dict(base)))) for _, _, base in kept.study.bases]
     found = set()
@@ -122,7 +122,7 @@ def ways_back(store: Store, damaged: list[Path]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in studies(store):
         with suppress(InputError):
-            kept = shelf.find(store, name)
+            kept = study_store.find(store, name)
             if ours := sorted(runs_of(store, kept) & {path.name for path in damaged}):
                 found[kept.again] = ours
     for path in damaged:
@@ -135,7 +135,7 @@ def _alone(store: Store, path: Path) -> str | None:
     """The command of a run or a study that still says, and can be believed, what it is."""
     with suppress(InputError):
         if path.parent == store.folder / "studies":
-            return shelf.find(store, path.name).command
+            return study_store.find(store, path.name).command
         config = Run(path).config
         return again.command(config) if digest(config) == path.name else None
     return None

@@ -6,19 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.core.errors import InputError
+from ordinate.results.comparison import Comparison
 from ordinate.store import Store, open_store
-from ordinate.studies import asked, shelf
-from ordinate.studies.comparison import Comparison
+from ordinate.studies import study_store
+from ordinate.studies.collect import collect
+from ordinate.studies.command import write_command
 from ordinate.studies.cost import within as plan_within
 from ordinate.studies.driver import driving
 from ordinate.studies.executor import EventWatch, Executor, Plain
-from ordinate.studies.gather import gather
 from ordinate.studies.local import Local
 from ordinate.studies.plan import MANY, Seeds, Study, plan
 from ordinate.studies.stages import Stage, next_stage
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
 
-Begin = Callable[[State, Stage], None]
+Begin = Callable[[StudyState, Stage], None]
 
 
 def compare(
@@ -65,18 +66,18 @@ class Job:
     @property
     def folder(self) -> Path:
         """Where its report goes."""
-        return shelf.folder_of(self.store, self.study)
+        return study_store.folder_of(self.store, self.study)
 
     def carry_out(self, watch: EventWatch, begin: Begin | None = None) -> Comparison:
         """Write down what is asked for, do what is missing, and gather what came out."""
         self.store.check_writable()
-        shelf.keep(self.store, self.study, self.command)
+        study_store.save(self.store, self.study, self.command)
         try:
             with driving(self.folder):
                 state = carry_out(self.study, self.store, self.executor, watch, begin)
         finally:
             self.executor.close()
-        return gather(state, self.command)
+        return collect(state, self.command)
 
 
 def prepare(
@@ -100,19 +101,21 @@ def prepare(
     study, runs = make(), open_store(store)
     runs.check_place()
     executor: Executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
-    again = asked.command(study, settings, within, seeds)
+    again = write_command(study, settings, within, seeds)
     if within is not None:
         if quick or seeds == "auto":
             raise InputError("--within plans the seeds itself: leave out --quick and --seeds auto")
-        before = shelf.asked_before(runs, again)
+        before = study_store.find_by_command(runs, again)
         taken = {*settings, *settings.get("model", {}), *({"seeds"} if seeds is not None else ())}
         study = before.study if before else plan_within(within, make, executor.workers_wanted, taken)
     return Job(study, runs, executor, again)
 
 
-def carry_out(study: Study, store: Store, executor: Executor, watch: EventWatch, begin: Begin | None = None) -> State:
+def carry_out(
+    study: Study, store: Store, executor: Executor, watch: EventWatch, begin: Begin | None = None
+) -> StudyState:
     """Do stage after stage until none is left. `begin` is told of each before it starts."""
-    state = State(study, store)
+    state = StudyState(study, store)
     while (stage := next_stage(state)).missing:
         if begin:
             begin(state, stage)

@@ -22,7 +22,7 @@ class Event:
 EventWatch = Callable[[Event], None]
 
 
-class Stopped(Exception):  # noqa: N818
+class StudyStopped(Exception):  # noqa: N818
     """The user wanted no more runs to be started."""
 
 

@@ -19,7 +19,7 @@ from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.core.memory import require
 from ordinate.store import Store
-from ordinate.studies.executor import Event, EventWatch, Stopped
+from ordinate.studies.executor import Event, EventWatch, StudyStopped
 from ordinate.training import Progress, RunConfig
 
 DEATHS = 3  # of a worker at the same run, before the run counts as failed
@@ -167,7 +167,7 @@ class _Batch:
             raise
         if self.local.stop:
             self.local.close()
-            raise Stopped
+            raise StudyStopped
         return self.failures
 
     def _open(self) -> bool:

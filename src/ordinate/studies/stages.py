@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ordinate.studies.findings import analysis, settled
-from ordinate.studies.state import State
+from ordinate.studies.study_analysis import analyze_study, settled
+from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig
 
 
@@ -16,7 +16,7 @@ class Stage:
     missing: tuple[RunConfig, ...]
 
 
-def next_stage(state: State) -> Stage:
+def next_stage(state: StudyState) -> Stage:
     """What to do next; when nothing is missing, the study is over."""
     pilots = state.pilots()
     missing = state.waiting(pilots)
@@ -33,14 +33,14 @@ def next_stage(state: State) -> Stage:
     return Stage("done", tuple(runs), ())
 
 
-def enough(state: State, size: int) -> bool:
+def enough(state: StudyState, size: int) -> bool:
     """Whether a look at so many seeds ends the study."""
     if size == state.looks.sizes[-1]:
         return True
-    return all(settled(task) for task in analysis(state, size).tasks)
+    return all(settled(task) for task in analyze_study(state, size).tasks)
 
 
-def seeds_to_report(state: State) -> int:
+def seeds_to_report(state: StudyState) -> int:
     """The seeds of the look at which the study stopped or stands."""
     for size in state.looks.sizes:
         if state.waiting(state.reported(size)) or enough(state, size):

@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
+from ordinate.results.comparison import RatePoint, Sweep
 from ordinate.results.run_result import RunResult
 from ordinate.statistics.observations import range_name
 from ordinate.statistics.words import Score
-from ordinate.studies.comparison import RatePoint, Sweep
 
 LOWEST, HIGHEST = 1e-5, 1e-1  # the grid grows no further
 

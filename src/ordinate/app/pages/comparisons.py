@@ -6,8 +6,8 @@ from ordinate.app import live_view, stores
 from ordinate.app.figure_view import plain
 from ordinate.core.errors import InputError
 from ordinate.store import Store
-from ordinate.studies import shelf
-from ordinate.studies.shelf import Kept
+from ordinate.studies import study_store
+from ordinate.studies.study_store import StoredStudy
 
 
 def page() -> None:
@@ -31,25 +31,25 @@ def page() -> None:
         live_view.show(*found[chosen], key=f"comparisons-{chosen}")
 
 
-def _all() -> tuple[dict[str, tuple[Store, Kept]], list[str]]:
+def _all() -> tuple[dict[str, tuple[Store, StoredStudy]], list[str]]:
     """By id, the newest of the user's first, then the examples; and a sentence for each that cannot be read."""
-    found: dict[str, tuple[Store, Kept]] = {}
+    found: dict[str, tuple[Store, StoredStudy]] = {}
     damaged = []
     for store in stores.both().values():
         try:
-            names = shelf.names(store)
+            names = study_store.names(store)
         except InputError as error:
             damaged.append(str(error))
             continue
         for name in reversed(names):
             try:
-                found.setdefault(name, (store, shelf.find(store, name)))
+                found.setdefault(name, (store, study_store.find(store, name)))
             except InputError as error:
                 damaged.append(str(error))
     return found, damaged
 
 
-def _title(store: Store, kept: Kept) -> str:
+def _title(store: Store, kept: StoredStudy) -> str:
     study = kept.study
     names = ", ".join(study.encodings)
     kind = "" if store.folder == stores.own().folder else "example"

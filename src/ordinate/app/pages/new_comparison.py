@@ -11,11 +11,11 @@ from ordinate.app.compare_form import Asked, addressed, ask, stands
 from ordinate.app.figure_view import plain
 from ordinate.core.errors import InputError
 from ordinate.store import Store
-from ordinate.studies import shelf
-from ordinate.studies.ahead import Ahead, look_ahead
+from ordinate.studies import study_store
 from ordinate.studies.compare import Job, prepare
 from ordinate.studies.driver import driver
-from ordinate.studies.shelf import Kept
+from ordinate.studies.forecast import Forecast, forecast
+from ordinate.studies.study_store import StoredStudy
 
 
 def page() -> None:
@@ -32,7 +32,7 @@ def page() -> None:
             return
         _describe(_told(task))
         form = st.container()
-    begun = bool(shelf.names(stores.own()))
+    begun = bool(study_store.names(stores.own()))
     if not begun:  # there is nothing but examples: they need not wait for the form
         with right:
             _show(None, task)
@@ -63,9 +63,9 @@ def _show(job: Job | None, task: str) -> None:
 def _first(names: list[str]) -> int:
     """The task that stands there at the start: that of the example which was made last."""
     examples = stores.named("examples")
-    for name in reversed(shelf.names(examples)):
+    for name in reversed(study_store.names(examples)):
         with suppress(InputError):  # a damaged one is no reason to show nothing
-            task = shelf.find(examples, name).study.tasks[0]
+            task = study_store.find(examples, name).study.tasks[0]
             if task in names:
                 return names.index(task)
     return 0
@@ -133,24 +133,24 @@ def _ahead(job: Job) -> None:
 
 
 @st.cache_data(max_entries=64, show_spinner="Timing one step of each encoding")
-def _looked(study: str, store: str, stamp: float, _job: Job) -> Ahead:
-    return look_ahead(_job)
+def _looked(study: str, store: str, stamp: float, _job: Job) -> Forecast:
+    return forecast(_job)
 
 
-def _known(job: Job | None, task: str) -> tuple[Store, Kept, bool] | None:
+def _known(job: Job | None, task: str) -> tuple[Store, StoredStudy, bool] | None:
     """The comparison as it was asked for if it was begun; otherwise an example of the same task."""
     if job is not None and (job.folder / "study.json").exists():
-        return job.store, shelf.find(job.store, job.study.id), True
+        return job.store, study_store.find(job.store, job.study.id), True
     examples = stores.named("examples")
-    for name in reversed(shelf.names(examples)):
+    for name in reversed(study_store.names(examples)):
         with suppress(InputError):
-            kept = shelf.find(examples, name)
+            kept = study_store.find(examples, name)
             if kept.study.tasks == (task,):
                 return examples, kept, False
     return None
 
 
-def _brief(kept: Kept) -> str:
+def _brief(kept: StoredStudy) -> str:
     study = kept.study
     rates = "rates tuned for each" if study.rates else "one learning rate for all"
     return f"{len(study.encodings)} encodings, {study.seeds} seeds, {rates}."

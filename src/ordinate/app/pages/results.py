@@ -13,11 +13,11 @@ from ordinate.app import comparison_view
 from ordinate.app.figure_view import plain
 from ordinate.core.errors import InputError
 from ordinate.report.chart import short
+from ordinate.results.comparison import Comparison, from_results
 from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.holm import pairs_of
 from ordinate.statistics.observations import Observations
 from ordinate.statistics.results_file import parse_results
-from ordinate.studies.comparison import Comparison, from_results
 
 MOST_ROWS = 2_000_000
 MOST_PAIRS = 2_000  # of encodings, over all tasks

@@ -43,12 +43,12 @@ def _pack(store: Path, file: Path, studies: list[str]) -> list[str]:
     """Tells what was left out."""
     from ordinate.store import open_store
     from ordinate.store.pack import pack
-    from ordinate.studies import shelf
+    from ordinate.studies import study_store
     from ordinate.studies.check import runs_to_pack
 
     whole = open_store(store)
     if not studies:
         return pack(whole, file)
-    kept = [shelf.find(whole, start) for start in studies]
+    kept = [study_store.find(whole, start) for start in studies]
     runs = {run for one in kept for run in runs_to_pack(whole, one)}
     return pack(whole, file, studies={one.study.id for one in kept}, runs=runs)

@@ -18,7 +18,7 @@ def run(
     from ordinate.core.errors import InputError
     from ordinate.store import open_store
     from ordinate.store.unpack import unpack
-    from ordinate.studies import shelf
+    from ordinate.studies import study_store
 
     if str(file) == "-":
         with NamedTemporaryFile(suffix=".zip") as piped:  # a zip file is read from its end
@@ -31,4 +31,4 @@ def run(
     else:
         unpack(file, store)
     made = open_store(store)
-    print(f"{store}: {counted(len(made.runs()), 'run')} and {counted(len(shelf.names(made)), 'study')}")
+    print(f"{store}: {counted(len(made.runs()), 'run')} and {counted(len(study_store.names(made)), 'study')}")

@@ -9,17 +9,17 @@ from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.core.positions import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
-from ordinate.studies.comparison import Comparison, Curve, Profile, Sweep
-from ordinate.studies.findings import analysis
+from ordinate.results.comparison import Comparison, Curve, Profile, Sweep
 from ordinate.studies.plan import PILOT
 from ordinate.studies.stages import next_stage, seeds_to_report
-from ordinate.studies.state import Arm, State
+from ordinate.studies.study_analysis import analyze_study
+from ordinate.studies.study_state import Arm, StudyState
 from ordinate.training import RunConfig
 
 PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding
 
 
-def gather(study: State, command: str) -> Comparison:
+def collect(study: StudyState, command: str) -> Comparison:
     """A study as far as it has come."""
     state = replace(study, failed=dict(study.failed))  # with all that it has read, but failed runs may be tried again
     _give_up(state)
@@ -33,7 +33,7 @@ def gather(study: State, command: str) -> Comparison:
         command=command,
         metrics={task: base.make_task().metric for task, base in first.items()},
         trained={task: (base.train_lengths[0], base.train_lengths[-1]) for task, base in first.items()},
-        analysis=analysis(state, seeds),
+        analysis=analyze_study(state, seeds),
         sweeps=tuple(sweep for arm in arms if (sweep := _told(state, arm))),
         curves=tuple(_curve(state, arm, c) for arm in arms for c in done[arm.task, arm.encoding]),
         profiles=tuple(_profile(state, arm, configs) for arm in arms if (configs := done[arm.task, arm.encoding])),
@@ -44,31 +44,31 @@ def gather(study: State, command: str) -> Comparison:
     )
 
 
-def _give_up(state: State) -> None:
+def _give_up(state: StudyState) -> None:
     """A report waits for nobody: runs that failed, whoever tried them, count as failed."""
     while missing := {c.id: run for c in next_stage(state).missing if (run := state.store.run(c.id)).state == "failed"}:
         state.failed |= {name: run.error for name, run in missing.items()}
 
 
-def _told(state: State, arm: Arm) -> Sweep | None:
+def _told(state: StudyState, arm: Arm) -> Sweep | None:
     """The sweep without rates whose runs failed or are still to be done: a point without a score means divergence."""
     points = [p for p in arm.sweep.points if state.result(state.pilot(arm, p.rate))] if arm.sweep else []
     return replace(arm.sweep, points=tuple(points)) if arm.sweep and points else None
 
 
-def _all(state: State, arm: Arm, reported: Sequence[RunConfig]) -> list[RunConfig]:
+def _all(state: StudyState, arm: Arm, reported: Sequence[RunConfig]) -> list[RunConfig]:
     pilots = [state.pilot(arm, point.rate) for point in arm.sweep.points] if arm.sweep else []
     return [*pilots, *reported]
 
 
-def _curve(state: State, arm: Arm, config: RunConfig) -> Curve:
+def _curve(state: StudyState, arm: Arm, config: RunConfig) -> Curve:
     result = state.result(config)
     assert result is not None
     points = result.learning_curve
     return Curve(arm.task, arm.encoding, config.seed, tuple(r.step for r in points), tuple(r.value for r in points))
 
 
-def _profile(state: State, arm: Arm, configs: Sequence[RunConfig]) -> Profile:
+def _profile(state: StudyState, arm: Arm, configs: Sequence[RunConfig]) -> Profile:
     results = [found for config in configs if (found := state.result(config))]
     first = results[0]
     parts = distinct(make_encodings(arm.base.model))
@@ -90,7 +90,7 @@ def _profile(state: State, arm: Arm, configs: Sequence[RunConfig]) -> Profile:
     )
 
 
-def _shared(state: State, base: RunConfig) -> dict[str, Any]:
+def _shared(state: StudyState, base: RunConfig) -> dict[str, Any]:
     """The configuration without what differs between runs, and the hashes of the problems."""
     shared = {key: value for key, value in to_dict(base).items() if key not in PER_RUN}
     shared["model"] = {key: value for key, value in shared["model"].items() if key != "encoding"}
@@ -98,7 +98,7 @@ def _shared(state: State, base: RunConfig) -> dict[str, Any]:
     return shared | {"evaluation_set": hashes}
 
 
-def _run(state: State, arm: Arm, config: RunConfig) -> dict[str, Any]:
+def _run(state: StudyState, arm: Arm, config: RunConfig) -> dict[str, Any]:
     result, run = state.result(config), state.store.run(config.id)
     pilot = config.seed == PILOT
     row = {"run": config.id, "task": arm.task, "encoding": arm.encoding, "seed": config.seed, "rate": config.lr}
@@ -109,7 +109,7 @@ def _run(state: State, arm: Arm, config: RunConfig) -> dict[str, Any]:
     return row | {"pilot": pilot, "state": result.status, "seconds": result.seconds}
 
 
-def _machine(state: State, configs: Sequence[RunConfig]) -> dict[str, Any]:
+def _machine(state: StudyState, configs: Sequence[RunConfig]) -> dict[str, Any]:
     """Where the first of the runs was made, of which that can be read."""
     for config in configs:
         with suppress(InputError):

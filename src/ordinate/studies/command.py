@@ -12,7 +12,9 @@ from ordinate.studies.plan import Seeds, Study
 _OPTIONS = {"--encodings": 1, "--quick": 0, "--within": 1, "--seeds": 1, "--rates": 1}  # with how many words after it
 
 
-def command(study: Study, settings: Mapping[str, Any], within: float | None = None, seeds: Seeds | None = None) -> str:
+def write_command(
+    study: Study, settings: Mapping[str, Any], within: float | None = None, seeds: Seeds | None = None
+) -> str:
     """What to type to get this comparison again; with `within`, seeds only if they were asked for."""
     words = ["ordinate", "compare", ",".join(study.tasks), "--encodings", ",".join(study.encodings)]
     words += ["--quick"] if study.quick else []
@@ -24,8 +26,8 @@ def command(study: Study, settings: Mapping[str, Any], within: float | None = No
     return shlex.join([*words, *(f"{key}={write_value(value)}" for key, value in given.items())])
 
 
-def checked(text: Any) -> str:
-    """A command from a file, which may be a stranger's, if it is one that `command` writes; a ValueError if not.
+def check_command(text: Any) -> str:
+    """A command from a file, which may be a stranger's, if it is one that `write_command` writes; a ValueError if not.
 
     A store that it names is left out.
     """

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field, replace
 
 from ordinate.core.errors import InputError, told
 from ordinate.core.task import Task
+from ordinate.results.comparison import Sweep
 from ordinate.results.run_result import RunResult
 from ordinate.statistics.looks import Looks
 from ordinate.statistics.looks import plan as plan_looks
 from ordinate.store import Store
-from ordinate.studies.comparison import Sweep
 from ordinate.studies.plan import PILOT, PILOT_SHARE, Study
 from ordinate.studies.sweep import choose, grow, left_floor, point
 from ordinate.training import RunConfig
@@ -31,7 +31,7 @@ class Arm:
 
 
 @dataclass
-class State:
+class StudyState:
     """A study as far as its store has it. Runs in `failed` are not waited for, nor are those that cannot be read."""
 
     study: Study

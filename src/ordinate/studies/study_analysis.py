@@ -9,10 +9,10 @@ from ordinate.statistics.observations import Observation
 from ordinate.statistics.reach import Steps
 from ordinate.statistics.types import Alarm, Analysis, TaskAnalysis
 from ordinate.statistics.words import Word
-from ordinate.studies.state import Arm, State
+from ordinate.studies.study_state import Arm, StudyState
 
 
-def analysis(state: State, seeds: int) -> Analysis:
+def analyze_study(state: StudyState, seeds: int) -> Analysis:
     """All statistics over the reported runs of so many seeds."""
     return analyze(
         observations(state, seeds),
@@ -25,12 +25,12 @@ def analysis(state: State, seeds: int) -> Analysis:
     )
 
 
-def observations(state: State, seeds: int) -> list[Observation]:
+def observations(state: StudyState, seeds: int) -> list[Observation]:
     """Every score of the reported runs."""
     return [item for arm in state.arms() for seed in range(1, seeds + 1) for item in _observed(state, arm, seed)]
 
 
-def alarms(state: State, seeds: int) -> dict[str, list[Alarm]]:
+def alarms(state: StudyState, seeds: int) -> dict[str, list[Alarm]]:
     """By task, what scores alone cannot show."""
     arms, found = state.arms(), {task: list[Alarm]() for task in state.study.tasks}
     for name, own in found.items():
@@ -43,7 +43,7 @@ def alarms(state: State, seeds: int) -> dict[str, list[Alarm]]:
     return found
 
 
-def _observed(state: State, arm: Arm, seed: int) -> Iterator[Observation]:
+def _observed(state: StudyState, arm: Arm, seed: int) -> Iterator[Observation]:
     result = state.result(state.config(arm, seed, arm.rate))
     if result is None:
         return
@@ -57,12 +57,12 @@ def _observed(state: State, arm: Arm, seed: int) -> Iterator[Observation]:
         )  # fmt: skip
 
 
-def _results(state: State, arm: Arm, seeds: int) -> list[RunResult]:
+def _results(state: StudyState, arm: Arm, seeds: int) -> list[RunResult]:
     configs = [state.config(arm, seed, arm.rate) for seed in range(1, seeds + 1)]
     return [result for config in configs if (result := state.result(config))]
 
 
-def steps_of(state: State, seeds: int) -> dict[str, dict[str, Steps]]:
+def steps_of(state: StudyState, seeds: int) -> dict[str, dict[str, Steps]]:
     """By task and encoding, how many steps each seed took to learn the task; none where loss is the score."""
     found: dict[str, dict[str, Steps]] = {task: {} for task in state.study.tasks}
     for arm in state.arms():
@@ -72,7 +72,7 @@ def steps_of(state: State, seeds: int) -> dict[str, dict[str, Steps]]:
     return found
 
 
-def _alarms(state: State, arm: Arm, seeds: int) -> Iterator[Alarm]:
+def _alarms(state: StudyState, arm: Arm, seeds: int) -> Iterator[Alarm]:
     sweep = arm.sweep
     if sweep and sweep.at_edge:
         side = "largest" if sweep.chosen == sweep.points[-1].rate else "smallest"

@@ -9,12 +9,12 @@ from ordinate.store import Store
 from ordinate.store.documents import check_sum, known_schema, write_document
 from ordinate.store.files import folder_fault, read_json, refuse_link
 from ordinate.store.store import by_age, without
-from ordinate.studies import asked
+from ordinate.studies.command import check_command
 from ordinate.studies.plan import Study, name_of
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredStudy:
     """A study with its folder and the command that asked for it."""
 
     study: Study
@@ -32,7 +32,7 @@ def folder_of(store: Store, study: Study) -> Path:
     return store.folder / "studies" / study.id
 
 
-def keep(store: Store, study: Study, command: str) -> Kept:
+def save(store: Store, study: Study, command: str) -> StoredStudy:
     """Write down what is asked for, before the first run."""
     folder = _all(store) / study.id
     if (folder / "study.json").exists():
@@ -44,10 +44,10 @@ def keep(store: Store, study: Study, command: str) -> Kept:
             pass  # damaged: what was asked for is known
     folder.mkdir(parents=True, exist_ok=True)
     write_document(folder / "study.json", {"command": command, **study.as_dict()}, indent=1)
-    return Kept(study, folder, command)
+    return StoredStudy(study, folder, command)
 
 
-def find(store: Store, start: str = "") -> Kept:
+def find(store: Store, start: str = "") -> StoredStudy:
     """The study whose id starts like this; without one, the one that was asked for last."""
     if store.folder.exists() and not store.folder.is_dir():
         raise InputError(f"{store.folder} is a file, not a folder of runs")
@@ -64,7 +64,7 @@ def find(store: Store, start: str = "") -> Kept:
     return _read(store.folder / "studies" / found[-1])
 
 
-def asked_before(store: Store, command: str) -> Kept | None:
+def find_by_command(store: Store, command: str) -> StoredStudy | None:
     """The study that this very command made: one that planned itself by the machine's speed goes on as planned."""
     for name in reversed(names(store)):
         with suppress(InputError):  # a damaged study is no reason not to go on with another
@@ -74,12 +74,12 @@ def asked_before(store: Store, command: str) -> Kept | None:
     return None
 
 
-def _read(folder: Path) -> Kept:
+def _read(folder: Path) -> StoredStudy:
     refuse_link(folder)
     content = known_schema(read_json(folder / "study.json"), folder / "study.json")
     try:
         check_sum(content)
-        command = asked.checked(content.get("command"))
+        command = check_command(content.get("command"))
         if (
             name_of({key: value for key, value in content.items() if key not in ("schema", "command", "sum")})
             != folder.name
@@ -88,7 +88,7 @@ def _read(folder: Path) -> Kept:
     except ValueError as error:
         raise InputError(f"{folder / 'study.json'} is damaged ({error}): move it away") from error
     try:
-        kept = Kept(Study.from_dict(content), folder, command)
+        kept = StoredStudy(Study.from_dict(content), folder, command)
         if kept.study.id != folder.name:
             raise ValueError("it says the same in another way")
         return kept

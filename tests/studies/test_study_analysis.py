@@ -9,8 +9,8 @@ from ordinate.report.alarms import alarm_text
 from ordinate.statistics.alarms import LARGE
 from ordinate.statistics.reach import Steps
 from ordinate.statistics.types import Analysis
-from ordinate.studies.findings import analysis
 from ordinate.studies.plan import PILOT, PILOT_SHARE
+from ordinate.studies.study_analysis import analyze_study
 from ordinate.studies.sweep import HIGHEST, LOWEST
 from ordinate.training import RunConfig
 
@@ -24,7 +24,7 @@ def found(
     made.pretend(monkeypatch, make)
     state = made.state_of(made.study(**(dict(seeds=3) | options)))
     state.failed |= failed or {}
-    return analysis(state, 3)
+    return analyze_study(state, 3)
 
 
 def alarms(analyzed: Analysis, kind: str) -> list[str]:
@@ -142,7 +142,7 @@ def test_what_was_given_up_limits_what_is_found(monkeypatch: pytest.MonkeyPatch)
     made.pretend(monkeypatch, lambda c: made.result())
     asked = replace(made.study(seeds=3), gave_up=("width 32 in place of 64", "50% of the budget"))
     told = "to be done in time, given up were: width 32 in place of 64, 50% of the budget"
-    assert told in analysis(made.state_of(asked), 3).limits
+    assert told in analyze_study(made.state_of(asked), 3).limits
     assert not any("given up" in limit for limit in found(monkeypatch, lambda c: made.result()).limits)
 
 

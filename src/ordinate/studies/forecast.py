@@ -8,11 +8,11 @@ from ordinate.studies import cost
 from ordinate.studies.compare import Job
 from ordinate.studies.plan import MANY
 from ordinate.studies.stages import next_stage
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
 
 
 @dataclass(frozen=True)
-class Ahead:
+class Forecast:
     """How much there is to do."""
 
     lines: tuple[str, ...]  # in words
@@ -20,7 +20,7 @@ class Ahead:
     each: float  # seconds that one run takes
 
 
-def look_ahead(job: Job) -> Ahead:
+def forecast(job: Job) -> Forecast:
     """Time one step of each encoding, and count what the store has already."""
     study = job.study
     lines = [f"{', '.join(study.tasks)}: {', '.join(study.encodings)}"]
@@ -32,12 +32,12 @@ def look_ahead(job: Job) -> Ahead:
         lines.append(f"{few} can claim nothing about {pairs}: --seeds {needed} can")
     size = missing = study.size
     if study.size <= 20 * MANY:  # beyond, looking alone takes minutes
-        state = State(study, job.store)
+        state = StudyState(study, job.store)
         stage = next_stage(state)
         size += len(state.pilots()) - len(study.bases) * len(study.rates)  # grids that have grown
         missing = size - (len(stage.runs) - len(stage.missing)) if stage.missing else 0
         if not missing:
-            return Ahead((*lines, f"{len(stage.runs)} runs, all done"), 0, 0.0)
+            return Forecast((*lines, f"{len(stage.runs)} runs, all done"), 0, 0.0)
     workers = max(1, job.executor.workers_wanted)
     whole, share = cost.cost(study, cost.estimates(study), workers), missing / size
     bound = "up to " if study.seeds == "auto" else "at least " if study.rates else ""
@@ -45,4 +45,4 @@ def look_ahead(job: Job) -> Ahead:
     disk = f"{max(1, round(whole.bytes * share / 1e6)):,} MB in {job.store.folder}"
     counted = f"{bound}{size:,} runs, {size - missing:,} done"
     lines.append(f"{counted}; {time}, less where a task is learned early; {disk}")
-    return Ahead(tuple(lines), missing, whole.seconds * workers / study.size)
+    return Forecast(tuple(lines), missing, whole.seconds * workers / study.size)

@@ -12,15 +12,15 @@ from safetensors.numpy import load_file, save_file
 
 from ordinate.report import FORMATS, render
 from ordinate.report.alarms import alarm_text
+from ordinate.results.comparison import Comparison
 from ordinate.results.run_result import RunResult
 from ordinate.store import Run, Store
 from ordinate.store.documents import content_sum
 from ordinate.studies import local
+from ordinate.studies.collect import collect
 from ordinate.studies.compare import compare
-from ordinate.studies.comparison import Comparison
-from ordinate.studies.gather import gather
 from ordinate.studies.plan import PILOT, PILOT_SHARE
-from ordinate.studies.state import State
+from ordinate.studies.study_state import StudyState
 
 from . import made
 from .conftest import Whole
@@ -140,7 +140,7 @@ def copied(whole: Whole, tmp_path: Path) -> Store:
 
 
 def gathered(store: Store) -> Comparison:
-    return gather(State(asked(), store), "")
+    return collect(StudyState(asked(), store), "")
 
 
 def a_run(store: Store, whole: Whole, **wanted: Any) -> Run:
