@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
 # Bytecode is kept inside .venv: without it every process that a test starts compiles torch again, three seconds each.
 export PYTHONDONTWRITEBYTECODE :=
@@ -13,11 +14,18 @@ install: $(READY)
 
 $(READY): pyproject.toml constraints.txt requirements-oracles.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[app,lm,track,oracles,dev]'
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --requirement requirements-oracles.txt
-	touch $(READY)
+	$(PIP) --constraint constraints.txt --editable '.[app,lm,track,oracles,dev]'
+	$(PIP) --no-deps --requirement requirements-oracles.txt
+	touch $(READY) .venv/.demo-ready .venv/.app-ready
 
-demo: install
+# The demonstration and the app install only what they run.
+.venv/.%-ready: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --constraint constraints.txt --editable '.[$(EXTRA)]'
+	touch $@
+
+demo: EXTRA := report
+demo: .venv/.demo-ready
 	$(BIN)/ordinate compare k_back --encodings "rope,t5,sinusoidal,learned(rows=64),alibi" lr=0.003 steps=600 batch=32 evaluation_sequences=300
 
 check: install
@@ -48,7 +56,8 @@ test-gpu: install
 fuzz: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz 10000 --kills 200
 
-app: install
+app: EXTRA := app
+app: .venv/.app-ready
 	$(BIN)/ordinate app
 
 bench: install

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [PART ...] [--json FILE] [--rounds N]`: all parts unless some are named."""
+"""`python -m benchmarks [PART ...] [--json FILE] [--rounds N] [--tiny]`: all parts unless some are named."""
 
 import argparse
 import json
@@ -21,6 +21,7 @@ class Options:
     parts: list[str]
     json: Path | None
     rounds: int | None
+    tiny: bool
 
 
 def options() -> Options:
@@ -28,8 +29,11 @@ def options() -> Options:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
     parser.add_argument("--json", type=Path)
     parser.add_argument("--rounds", type=int)
+    parser.add_argument(
+        "--tiny", action="store_true", help="every part at sizes that take seconds: ratios mean nothing"
+    )
     given = parser.parse_args()
-    return Options(given.parts or list(PARTS), given.json, given.rounds)
+    return Options(given.parts or list(PARTS), given.json, 1 if given.tiny else given.rounds, given.tiny)
 
 
 def show(console: Console, title: str, rows: list[Row]) -> None:
@@ -44,15 +48,17 @@ def show(console: Console, title: str, rows: list[Row]) -> None:
 
 def main() -> None:
     chosen, console = options(), Console()
-    found: dict[str, list[dict[str, object]]] = {}
+    results: dict[str, list[dict[str, object]]] = {}
     for part in chosen.parts:
         run = import_module(f"benchmarks.{part}").run
-        for title, rows in (run(chosen.rounds) if chosen.rounds else run()).items():
+        sizes = {"tiny": chosen.tiny} | ({"rounds": chosen.rounds} if chosen.rounds else {})
+        for title, rows in run(**sizes).items():
             show(console, title, rows)
-            found[title] = [row.as_dict() for row in rows]
+            results[title] = [row.as_dict() for row in rows]
     if chosen.json:
         machine = {"machine": platform.machine(), "python": platform.python_version(), "torch": torch.__version__}
-        chosen.json.write_text(json.dumps({"machine": machine, "results": found}, indent=1))
+        chosen.json.write_text(json.dumps({"machine": machine, "results": results}, indent=1))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -40,6 +40,7 @@ SHAPES = {
     "1,000 encodings": Shape(1, 1_000, 6, 2),
     "20,000 tasks": Shape(20_000, 3, 6, 2),
 }
+TINY = {"a small file": Shape(2, 3, 3, 2)}
 COMMANDS = {"to a terminal": (), "as a page": ("--format", "html"), "as JSON": ("--json",)}
 
 
@@ -77,10 +78,10 @@ def cost(path: Path, *options: str) -> Cost:
     return Cost(time.perf_counter() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000)
 
 
-def run(rounds: int = 1) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def run(rounds: int = 1, tiny: bool = False) -> dict[str, list[Row]]:
+    tables: dict[str, list[Row]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, shape in SHAPES.items():
+        for name, shape in (TINY if tiny else SHAPES).items():
             path = Path(folder) / "results.csv"
             with open(path, "w") as file:
                 file.write(HEADER)
@@ -95,5 +96,5 @@ def run(rounds: int = 1) -> dict[str, list[Row]]:
                 ):
                     required = "" if most is None else f"<= {most}"
                     rows.append(Row(how, unit, min(values), min(values), max(values), required))
-            found[f"ordinate analyze, {name} ({shape.rows:,} rows)"] = rows
-    return found
+            tables[f"ordinate analyze, {name} ({shape.rows:,} rows)"] = rows
+    return tables

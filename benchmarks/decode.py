@@ -37,37 +37,37 @@ def models() -> dict[str, object]:
     }
 
 
-def runners(batch: int) -> dict[str, object]:
+def runners(batch: int, count: int) -> dict[str, object]:
     made = models()
     prompt = torch.randint(1, VOCABULARY, (batch, 1), generator=torch.Generator().manual_seed(0))
     mine, theirs, llama = made["ours"], made["x-transformers"], made["transformers"]
 
     def x_transformers() -> None:
         with torch.inference_mode():
-            theirs.generate(prompt, COUNT, temperature=0.0, cache_kv=True)  # type: ignore[attr-defined]
+            theirs.generate(prompt, count, temperature=0.0, cache_kv=True)  # type: ignore[attr-defined]
 
     def transformers() -> None:
         with torch.inference_mode():
             llama.generate(  # type: ignore[attr-defined]
-                prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=COUNT, min_new_tokens=COUNT,
+                prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=count, min_new_tokens=count,
                 do_sample=False, use_cache=True, pad_token_id=0,
             )  # fmt: skip
 
     return {
-        "ours": lambda: generate(mine, prompt, COUNT),
+        "ours": lambda: generate(mine, prompt, count),
         "x-transformers": x_transformers,
         "transformers": transformers,
     }  # type: ignore[arg-type]
 
 
-def run(rounds: int = 8) -> dict[str, list[Row]]:
+def run(rounds: int = 8, tiny: bool = False) -> dict[str, list[Row]]:
     torch.set_num_threads(1)
     keep_memory()
     bounds = {1: ((">= 2.0", "3"), (">= 1.5", "2")), 16: ((">= 1.5", "2.2"), (">= 1.1", "1.3"))}
-    result = {}
+    result, count = {}, 4 if tiny else COUNT
     for batch, ((required_x, goal_x), (required_t, goal_t)) in bounds.items():
-        times = in_turns(runners(batch), rounds=rounds, warmup=1)  # type: ignore[arg-type]
-        result[f"Times faster: greedy decoding of {COUNT} tokens, d{DIM}, {LAYERS} layers, batch {batch}"] = [
+        times = in_turns(runners(batch, count), rounds=rounds, warmup=1)  # type: ignore[arg-type]
+        result[f"Times faster: greedy decoding of {count} tokens, d{DIM}, {LAYERS} layers, batch {batch}"] = [
             compare(times, "ours", "x-transformers", required=required_x, goal=goal_x, speed=True),
             compare(times, "ours", "transformers", required=required_t, goal=goal_t, speed=True),
         ]

@@ -14,6 +14,7 @@ from x_transformers import Decoder, TransformerWrapper
 
 from benchmarks.measure import Row, compare, in_turns
 from benchmarks.plain_lm import PlainModel
+from benchmarks.text import write_text
 from ordinate import ModelConfig
 from ordinate.lm.config import TrunkConfig, resolve
 from ordinate.lm.meter import matmul_rate
@@ -26,22 +27,25 @@ from ordinate.text.request import request
 from ordinate.training.environment import keep_memory
 
 TEXT = 2_000_000  # characters of the corpus that steps are timed on
+LOSS = dict(tokens=2048, width=512, vocabulary=65_536)
 
 
-def run(rounds: int = 30) -> dict[str, list[Row]]:
+def run(rounds: int = 30, tiny: bool = False) -> dict[str, list[Row]]:
     keep_memory()
+    settings = dict(dim=32, layers=1, heads=2, length=32, batch=4, vocabulary=300) if tiny else {}
     with tempfile.TemporaryDirectory() as folder:
-        rows = {size: steps(size, Path(folder) / size, rounds) for size in ("nano", "micro")}
-    return {f"a step of {size}, tokens per second": found for size, found in rows.items()} | {
-        "memory of the loss, in units of 400 MB": [memory()]
-    }
+        tables = {
+            f"a step of {size}, tokens per second": steps(size, Path(folder) / size, rounds, settings)
+            for size in (("nano",) if tiny else ("nano", "micro"))
+        }
+    return tables | {"memory of the loss, in units of 400 MB": [memory(tiny)]}
 
 
-def steps(size: str, folder: Path, rounds: int) -> list[Row]:
+def steps(size: str, folder: Path, rounds: int, settings: dict[str, object]) -> list[Row]:
     """Whole steps, data and optimizer included; ratios are of speed."""
-    corpus = small_corpus(folder, resolve(size, "rope", "")[0].model.vocabulary)
-    config = resolve(size, "rope", corpus.fingerprint)[0]
-    open_rows = resolve(size, "rope", corpus.fingerprint, {"packing": "continue+unmasked"})[0]
+    corpus = small_corpus(folder, resolve(size, "rope", "", settings)[0].model.vocabulary, 50_000 if settings else TEXT)
+    config = resolve(size, "rope", corpus.fingerprint, settings)[0]
+    open_rows = resolve(size, "rope", corpus.fingerprint, settings | {"packing": "continue+unmasked"})[0]
     ours, unmasked = (Trainer(c, corpus, Options(device="cpu"), Ranks()) for c in (config, open_rows))
     plain, theirs = PlainModel(config.model), borrowed(config.model)
     times = in_turns(
@@ -64,17 +68,9 @@ def steps(size: str, folder: Path, rounds: int) -> list[Row]:
     ]
 
 
-def small_corpus(folder: Path, vocabulary: int) -> Corpus:
-    """Some of the standard library."""
-    import sysconfig
-
-    (folder / "text").mkdir(parents=True)
-    size = 0
-    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
-        size += (folder / "text" / path.name).write_bytes(path.read_bytes())
-        if size > TEXT:
-            break
-    return prepare(request(f"text:{folder / 'text'}", vocabulary=vocabulary), folder / "made")
+def small_corpus(folder: Path, vocabulary: int, characters: int) -> Corpus:
+    text = write_text(folder / "text", characters)
+    return prepare(request(f"text:{text}", vocabulary=vocabulary), folder / "corpus", workers=0)
 
 
 def borrowed(config: ModelConfig) -> nn.Module:
@@ -111,22 +107,26 @@ def loop(model: nn.Module, config: TrunkConfig, corpus: Corpus) -> Callable[[], 
     return advance
 
 
-def memory() -> Row:
+def memory(tiny: bool) -> Row:
     """Of loss and gradients at a vocabulary of 65,536 and 2,048 tokens of width 512, in a fresh process."""
-    script = "import json; from benchmarks.lm import loss_memory; print(json.dumps(loss_memory()))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout) / 400e6
-    return Row("the loss", "400 MB", found, found, found, required="<= 1.00")
+    if tiny:
+        size = loss_memory(tokens=32, width=16, vocabulary=1024)
+    else:
+        script = f"import json; from benchmarks.lm import loss_memory; print(json.dumps(loss_memory(**{LOSS!r})))"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        size = json.loads(done.stdout)
+    share = size / 400e6
+    return Row("the loss", "400 MB", share, share, share, required="<= 1.00")
 
 
-def loss_memory() -> float:
+def loss_memory(tokens: int, width: int, vocabulary: int) -> float:
     """Bytes over what the inputs take, their own gradients included."""
     from ordinate.lm.loss import total_loss
     from ordinate.training.peak import _highest, _reset
 
-    states, weight = torch.randn(2048, 512, requires_grad=True), torch.randn(65_536, 512, requires_grad=True)
+    states, weight = torch.randn(tokens, width, requires_grad=True), torch.randn(vocabulary, width, requires_grad=True)
     total_loss(states[:16], weight[:512], torch.zeros(16, dtype=torch.long)).backward()
     states.grad = weight.grad = None
     before = _reset()
-    total_loss(states, weight, torch.zeros(2048, dtype=torch.long)).backward()
+    total_loss(states, weight, torch.zeros(tokens, dtype=torch.long)).backward()
     return float(_highest() - before)

@@ -1,7 +1,8 @@
 """The whole training loop: data, step, metrics and journal; and evaluation at four times the trained length."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,16 +38,26 @@ class Borrowed(nn.Module):
         return self.net(tokens)
 
 
-def training(folder: Path, task: str, *, borrowed: bool = False, **settings: object) -> Training:
-    """A run at its first step, on our model or on theirs."""
-    config = resolve({"task": task, "encoding": "none" if borrowed else "rope", "steps": 10_000, **SHAPE, **settings})
-    run = Store(folder).run(config.id)
-    run.folder.mkdir(parents=True, exist_ok=True)
-    begun = Training(config, Store(folder), run, lambda progress: None)
-    if borrowed:
-        begun.model = Borrowed(config)  # type: ignore[assignment]
-        begun.optimizer = torch.optim.AdamW(begun.model.parameters(), lr=1e-4, fused=True)
-    return begun
+class Runs(ExitStack):
+    """Runs at their first step, claimed until the `with` ends: a journal is written only under a claim."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(self.enter_context(tempfile.TemporaryDirectory()))
+
+    def begin(self, task: str, *, borrowed: bool = False, **settings: object) -> Training:
+        """On our model or on theirs, in a store of its own."""
+        encoding = "none" if borrowed else "rope"
+        config = resolve({"task": task, "encoding": encoding, "steps": 10_000, **SHAPE, **settings})
+        store = Store(Path(tempfile.mkdtemp(dir=self.folder)))
+        run = store.run(config.id)
+        run.folder.mkdir(parents=True)
+        assert self.enter_context(run.claimed())
+        begun = Training(config, store, run, lambda progress: None)
+        if borrowed:
+            begun.model = Borrowed(config)  # type: ignore[assignment]
+            begun.optimizer = torch.optim.AdamW(begun.model.parameters(), lr=1e-4, fused=True)
+        return begun
 
 
 def turn(begun: Training, make: Callable[[list[Batch]], Packed]) -> None:
@@ -58,25 +69,25 @@ def turn(begun: Training, make: Callable[[list[Batch]], Packed]) -> None:
         begun._journal(parts, loss, logits, gradient, 0.0, 0.0, False)
 
 
-def whole_step(folder: Path, rounds: int) -> list[Row]:
-    ours, other = training(folder, "k_back"), training(folder, "k_back", borrowed=True)
+def whole_step(runs: Runs, rounds: int) -> list[Row]:
+    ours, other = runs.begin("k_back"), runs.begin("k_back", borrowed=True)
     times = in_turns(
         {"ours, packed": lambda: turn(ours, pack), "x-transformers, padded": lambda: turn(other, padded)}, rounds=rounds
     )
     return [compare(times, "ours, packed", "x-transformers, padded", required="<= 1.00", goal="0.85")]
 
 
-def per_token(folder: Path, rounds: int) -> list[Row]:
+def per_token(runs: Runs, rounds: int, encodings: Sequence[str]) -> list[Row]:
     """Mixed batches against one length a step, by real tokens: each of 25 steps in turn, its best time."""
     rows = []
-    for encoding in ("none", "rope", "t5", "learned"):
-        mixed, single = (training(folder, "k_back", encoding=encoding) for _ in range(2))
+    for encoding in encodings:
+        mixed, single = (runs.begin("k_back", encoding=encoding) for _ in range(2))
         many = [pack(mixed.data.parts(step)) for step in range(25)]
         drawn = [single.task.sample(64, n, generator(0, "bench", n), "train") for n in range(8, 33)]
         alike = [Packed(batch.tokens, batch.targets, None, None) for batch in drawn]
         work = {f"mixed {i}": (lambda t=mixed, b=b: t.update(b)) for i, b in enumerate(many)}
         work |= {f"single {i}": (lambda t=single, b=b: t.update(b)) for i, b in enumerate(alike)}
-        times = in_turns(work, rounds=max(3, rounds // 10))
+        times = in_turns(work, rounds=max(min(3, rounds), rounds // 10))
         cost = {
             kind: sum(min(times[f"{kind} {i}"]) for i in range(25)) / sum(b.tokens.numel() for b in batches)
             for kind, batches in (("mixed", many), ("single", alike))
@@ -86,13 +97,13 @@ def per_token(folder: Path, rounds: int) -> list[Row]:
     return rows
 
 
-def shares(folder: Path, rounds: int) -> list[Row]:
+def shares(runs: Runs, rounds: int, names: list[str]) -> list[Row]:
     """Data, checks, journal and final scores as shares of training at each task's own budget."""
     rows = []
-    for name in tasks.names():
+    for name in names:
         encoding = "rope_2d" if tasks.create(name).axes == 2 else "rope"
         config = resolve({"task": name, "encoding": encoding})
-        begun = training(folder, name, encoding=encoding, steps=config.steps)
+        begun = runs.begin(name, encoding=encoding, steps=config.steps)
         step, parts = [0], begun.data.parts(0)
         batch = pack(parts)
         loss, logits, gradient = begun.update(batch)
@@ -125,8 +136,8 @@ def shares(folder: Path, rounds: int) -> list[Row]:
     return rows
 
 
-def evaluation(folder: Path, rounds: int) -> list[Row]:
-    ours, other = training(folder, "k_back").model.eval(), training(folder, "k_back", borrowed=True).model.eval()
+def evaluation(runs: Runs, rounds: int) -> list[Row]:
+    ours, other = runs.begin("k_back").model.eval(), runs.begin("k_back", borrowed=True).model.eval()
     task = tasks.create("k_back")
     frozen = evaluation_set(task, "k_back", "ood", 128, 256).batch
     tokens = frozen.tokens
@@ -149,18 +160,22 @@ def evaluation(folder: Path, rounds: int) -> list[Row]:
     return [compare(times, "ours", best, required="<= 0.95", goal="0.75")]
 
 
-def run(rounds: int = 60) -> dict[str, list[Row]]:
+def run(rounds: int = 60, tiny: bool = False) -> dict[str, list[Row]]:
     torch.set_num_threads(1)
     keep_memory()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    few = 1 if tiny else 5
+    with Runs() as runs:
         return {
             "Whole training step with data and metrics (d64, 4 heads, 2 layers, batch 64, lengths 8-32, one thread)": (
-                whole_step(folder, 2 * rounds)
+                whole_step(runs, 100 if tiny else 2 * rounds)  # a hundred steps write the journal
             ),
-            "A step with mixed lengths, by real tokens": per_token(folder, rounds),
-            "Shares of training at default budgets": shares(folder, max(rounds // 3, 5)),
+            "A step with mixed lengths, by real tokens": per_token(
+                runs, rounds, ("none",) if tiny else ("none", "rope", "t5", "learned")
+            ),
+            "Shares of training at default budgets": shares(
+                runs, max(rounds // 3, few), ["k_back"] if tiny else tasks.names()
+            ),
             "Evaluation at 4 times the trained length (scores included in ours)": evaluation(
-                folder, max(rounds // 4, 5)
+                runs, max(rounds // 4, few)
             ),
         }

@@ -25,7 +25,7 @@ def test_it_is_imported_when_first_needed() -> None:
 
 def test_its_absence_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"needs the package transformers.*pip install ordinate\[oracles\]"):
+    with pytest.raises(InputError, match=r"needs transformers.*pip install 'ordinate\[hf\]'"):
         from_hf(None)
     with pytest.raises(InputError, match="needs the package transformers"):
         attach_hf(None, "alibi")

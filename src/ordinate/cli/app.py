@@ -8,7 +8,6 @@ import sys
 import time
 import urllib.request
 import webbrowser
-from importlib.util import find_spec
 from pathlib import Path
 
 import typer
@@ -36,10 +35,10 @@ def run(
     """
     from ordinate.app.stores import STORE
     from ordinate.core.errors import InputError
+    from ordinate.core.extras import require
     from ordinate.store import open_store
 
-    if find_spec("streamlit") is None:
-        raise InputError("the app needs Streamlit: install it with  pip install 'ordinate[app]'")
+    require("app")
     if not 1 <= port <= 65535:
         raise InputError(f"--port must be from 1 to 65535, got {port}")
     open_store(store).check_place()

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from importlib import import_module
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from ordinate.core.errors import InputError, nearest
+from ordinate.core.extras import optional
 from ordinate.lm.folders import Home
 
 Numbers = dict[str, float]
@@ -28,7 +29,7 @@ class WeightsAndBiases:
     """A run of wandb with a true token axis. Without a key it is written to the folder, to be synced later."""
 
     def __init__(self, home: Home, group: str) -> None:
-        wandb = _module("wandb")
+        wandb = optional("wandb")
         known = os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_MODE")
         # The same name goes on with the same run; a branch is a run of its own in its trunk's group.
         name, content = home.folder.name, json.dumps(home.identity, sort_keys=True).encode()
@@ -52,7 +53,7 @@ class TensorBoard:
     """Event files; the step is the number of tokens."""
 
     def __init__(self, home: Home, group: str) -> None:
-        _module("tensorboard")
+        optional("tensorboard")
         self.writer = import_module("torch.utils.tensorboard").SummaryWriter(str(home.folder / "tensorboard"))
 
     def log(self, tokens: int, numbers: Numbers) -> None:
@@ -83,10 +84,3 @@ def known(name: str) -> str:
     if name not in SINKS:
         raise InputError(f"no tracker is called {name!r}: {nearest(name, SINKS)}")
     return name
-
-
-def _module(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise InputError(f"logging to {name} needs its package: pip install {name}") from error

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ordinate.core.extras import optional
 from ordinate.report.chart import Chart, Figure, Heat, Series, short
 from ordinate.report.colors import COLD, NEUTRAL, WARM
 
@@ -38,8 +39,7 @@ _SETTINGS: Any = {
 
 def save(figure: Figure) -> dict[str, bytes]:
     """The files of one picture, by their ending."""
-    import matplotlib
-
+    matplotlib = optional("matplotlib")
     with matplotlib.rc_context(_SETTINGS):
         sheet = _heat(figure) if isinstance(figure, Heat) else _chart(figure)
         return {

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from ordinate import __version__
+from ordinate.core.extras import optional
 from ordinate.report.alarms import alarm_lines
 from ordinate.report.chart import Figure, Heat, file_names, thin
 from ordinate.report.colors import Style, styles
@@ -35,10 +36,12 @@ MOST_CHIPS = 100  # encodings named above everything else
 
 def page(comparison: Comparison) -> str:
     """The whole document."""
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
+    jinja2 = optional("jinja2")
+    from markupsafe import Markup  # comes with jinja2
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     template = environment.from_string(_part("template.html.jinja"))
     looks = styles(comparison.analysis.encodings)
     drawn = figures(comparison)
@@ -51,7 +54,7 @@ def page(comparison: Comparison) -> str:
         "tables": {table.name: comma_separated(first_rows(table, MOST_DOWNLOADED)) for table in made},
     }
     names = ", ".join(task.task for task in told[:MOST_LISTED]) + ", ..." * (len(told) > MOST_LISTED)
-    document = template.render(
+    document: str = template.render(
         title=f"Positional encodings on {names}" if names else "Positional encodings",
         comparison=comparison,
         analysis=comparison.analysis,
@@ -98,9 +101,7 @@ def _part(name: str) -> str:
 
 def _plotly() -> str:
     """Plotly's program. It holds no end of a script today; if it ever did, the page would end there."""
-    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
-
-    return str(get_plotlyjs()).replace("</script", r"<\/script").replace("<!--", r"<\!--")
+    return str(optional("plotly.offline").get_plotlyjs()).replace("</script", r"<\/script").replace("<!--", r"<\!--")
 
 
 def _for_script(content: Any) -> str:

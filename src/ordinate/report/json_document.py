@@ -7,7 +7,7 @@ from dataclasses import dataclass, is_dataclass
 from itertools import islice
 from typing import Any
 
-import orjson
+from ordinate.core.extras import optional
 
 from ordinate.report.table import Table
 
@@ -98,6 +98,7 @@ def _short(content: Any, depth: int) -> bool:
 def _piece(content: Any) -> str:
     """One line of ASCII. The fallback for what orjson cannot write takes six times as long."""
     try:
+        orjson = optional("orjson")
         line = orjson.dumps(content, _known, orjson.OPT_NON_STR_KEYS)
     except TypeError:  # an integer of more than 64 bits, or half of a surrogate pair
         return _SLOW.encode(jsonable(content))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ordinate.core.extras import optional
 from ordinate.statistics.sentences import verdicts
 from ordinate.statistics.types import Analysis, TaskAnalysis
 
@@ -85,9 +86,8 @@ class Comparison:
     @property
     def table(self) -> "DataFrame":
         """One row for each task, range and encoding, with word, mean, interval and floor."""
-        from pandas import DataFrame
-
-        return DataFrame(self.analysis.records())
+        table: DataFrame = optional("pandas").DataFrame(self.analysis.records())
+        return table
 
     def __str__(self) -> str:
         """The verdicts, one sentence a line."""

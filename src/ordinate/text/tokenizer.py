@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.core.errors import InputError
+from ordinate.core.extras import optional
 from ordinate.store.files import read_bytes
-from ordinate.text.installed import package
 
 END = "<|endoftext|>"  # every document begins with it
 END_ID = 0
@@ -22,7 +22,7 @@ def learn(texts: Iterable[str], vocabulary: int) -> str:
 
     Where the text runs out of pairs that come together, it has fewer ids; a model's vocabulary is still the asked one.
     """
-    tokenizers = package("tokenizers")
+    tokenizers = optional("tokenizers")
     bytewise = tokenizers.pre_tokenizers.ByteLevel
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     tokenizer.pre_tokenizer = bytewise(add_prefix_space=False)
@@ -36,7 +36,7 @@ def learn(texts: Iterable[str], vocabulary: int) -> str:
 
 def load(path: Path) -> Any:
     """A tokenizer that reads all text as text: the words `<|endoftext|>` in a document end nothing."""
-    tokenizers = package("tokenizers")
+    tokenizers = optional("tokenizers")
     try:
         text = read_bytes(path).decode()
     except (OSError, UnicodeError) as error:

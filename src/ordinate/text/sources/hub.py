@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ordinate.core.errors import InputError
+from ordinate.core.extras import optional
 from ordinate.store.pack import fault
-from ordinate.text.installed import package
 from ordinate.text.sources.source import File
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ _INSTEAD = "or prepare from a copy: ordinate lm prepare parquet:DIR"
 
 def resolve(dataset: str, revision: str) -> str:
     """The commit that a branch, a tag or a commit is at this moment."""
-    hub = package("huggingface_hub")
+    hub = optional("huggingface_hub")
     info = _asked(
         f"{dataset} at {revision}", lambda: hub.HfApi().dataset_info(dataset, revision=revision, timeout=TIMEOUT)
     )
@@ -30,7 +30,7 @@ def resolve(dataset: str, revision: str) -> str:
 
 def list_files(dataset: str, commit: str, folder: str, ending: str) -> list[File]:
     """The files below a folder of a dataset whose names end like this, in the order of their names."""
-    hub = package("huggingface_hub.hf_api")
+    hub = optional("huggingface_hub.hf_api")
     what = f"{folder} of {dataset}"
 
     def tree() -> list[Any]:
@@ -52,7 +52,7 @@ def list_files(dataset: str, commit: str, folder: str, ending: str) -> list[File
 
 def fetch(dataset: str, commit: str, file: File, downloads: Path) -> Path:
     """The file, downloaded unless it is there: of the right size and, where the Hub tells it, the right hash."""
-    hub = package("huggingface_hub")
+    hub = optional("huggingface_hub")
     hub.utils.disable_progress_bars()
 
     def download() -> Path:
@@ -81,7 +81,7 @@ def _differs(path: Path, file: File) -> str:
 
 def _asked(what: str, call: Callable[[], T], silence: bool = False) -> T:
     """Ask the Hub, several times if it answers with an error, and after `silence` too if a file is half here."""
-    errors = package("huggingface_hub.errors")
+    errors = optional("huggingface_hub.errors")
     missing = (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.EntryNotFoundError)
     for wait in (*WAITS, None):
         try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordinate.core.errors import InputError
-from ordinate.text.installed import package
+from ordinate.core.extras import optional
 from ordinate.text.sources.source import Batch, File, Piece, Source, document, listed, located, stem
 
 ROWS = 256  # read and tokenized at a time: about a megabyte of web pages
@@ -36,7 +36,7 @@ class Parquet(Source):
 
 def read_rows(path: Path, size: int) -> Iterator[Batch]:
     """The documents of a file of this size. A row without text is none."""
-    arrow, parquet = package("pyarrow"), package("pyarrow.parquet")
+    arrow, parquet = optional("pyarrow"), optional("pyarrow.parquet")
     try:
         with parquet.ParquetFile(path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
