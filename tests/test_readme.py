@@ -156,7 +156,9 @@ class Places(Encoding):
 
 
 @pytest.mark.slow
-def test_encodings_written_after_the_readme_pass_the_contract_tests(tmp_path: Path) -> None:
+def test_encodings_written_after_the_readme_pass_the_contract_tests(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Its own example as it stands there, and one that reads token ids; each in one file, as a plug-in."""
     (example,) = [block for block in BLOCKS if "class Forget" in block]
     info = tmp_path / "after_readme-1.0.dist-info"
@@ -169,7 +171,7 @@ def test_encodings_written_after_the_readme_pass_the_contract_tests(tmp_path: Pa
     environment = os.environ | {"PYTHONPATH": path, "ORDINATE_UNCHECKED": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "tests/contract", "-k", "forget or places", "-p", "no:xdist", "-o",
-         "addopts=-q"],
+         "addopts=-q", *(["--sample"] if request.config.getoption("sample") else [])],
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]

@@ -1,6 +1,7 @@
 """The program in processes of its own, without loading torch for each."""
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from ordinate.cli import main
 
 
 @dataclass(frozen=True)
@@ -22,17 +25,17 @@ class Done:
 
 Program = Callable[..., Done]
 
-# Loads all it needs once, with a first run, and forks for every command: its arguments, folder, largest file size, and
-# whether it runs without the right of root to read and write everything.
+# Loads all it needs once, with a first comparison and its report, and forks for every command: its arguments, folder,
+# largest file size, and whether it runs without the right of root to read and write everything.
 SERVER = """
 import ctypes, json, os, resource, sys, tempfile, traceback
+from ordinate import compare, report
 from ordinate.cli import main
 from ordinate.training import baselines
-from ordinate.store import open_store
-from ordinate.training import resolve, train
 baselines.SEQUENCES = 1000
 with tempfile.TemporaryDirectory() as folder:
-    train(resolve(dict(task='binary_majority', encoding='rope', dim=8, steps=1)), open_store(folder))
+    tiny = dict(dim=8, heads=2, layers=1, steps=1, batch=2, evaluation_sequences=20)
+    report.write(compare('binary_majority', 'rope,none', quick=True, workers=0, store=folder, **tiny), folder)
 for line in sys.stdin:
     arguments, folder, largest, ordinary = json.loads(line)
     process = os.fork()
@@ -79,6 +82,35 @@ def ordinate(server: "subprocess.Popen[str]", tmp_path: Path) -> Program:
         return Done(code, (tmp_path / "out").read_text(errors="replace"), (tmp_path / "err").read_text())
 
     return run
+
+
+class Forked:
+    """The program as a child of this process, which has loaded torch: its standard error can be read as it comes."""
+
+    def __init__(self, *arguments: str) -> None:
+        reading, writing = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            code = 1
+            try:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                os.dup2(writing, 2)
+                sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+                sys.argv = ["ordinate", *arguments]
+                main()
+                code = 0
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            finally:
+                os._exit(code)
+        os.close(writing)
+        self.stderr = os.fdopen(reading)
+
+    def wait(self) -> int:
+        """The exit code, or the negative number of the signal that ended it."""
+        with self.stderr:
+            self.stderr.read()
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 @pytest.fixture

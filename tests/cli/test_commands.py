@@ -8,11 +8,7 @@ import pytest
 
 from ordinate import cli, encodings
 
-
-def ordinate(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from ordinate.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=check)
-
+from .conftest import Program
 
 HELP = """
 import sys
@@ -36,7 +32,7 @@ HEAVY = {
 }  # fmt: skip
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy(ordinate: Program) -> None:
     done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
     commands = [line.split("\t") for line in done.stdout.splitlines()]
     names = [name for name, *_ in commands]
@@ -44,13 +40,13 @@ def test_help_imports_nothing_heavy() -> None:
     for name, code, usage, *loaded in commands:
         assert (code, usage) == ("0", "True"), name
         assert not HEAVY & set(loaded), name
-    assert "positional encoding" in ordinate("--help").stdout
+    assert "positional encoding" in ordinate("--help").out
 
 
-def test_list_is_a_table_or_json() -> None:
-    names = [item["name"] for item in json.loads(ordinate("list", "encodings", "--json").stdout)]
+def test_list_is_a_table_or_json(ordinate: Program) -> None:
+    names = [item["name"] for item in json.loads(ordinate("list", "encodings", "--json").out)]
     assert names == encodings.names()
-    table = ordinate("list", "encodings").stdout
+    table = ordinate("list", "encodings").out
     assert all(name in table for name in names)
 
 
@@ -63,23 +59,23 @@ def test_everything_can_be_described(name: str) -> None:
     assert all(parameter["help"] for parameter in item["parameters"])
 
 
-def test_show_explains() -> None:
-    shown = ordinate("show", "alibi").stdout
+def test_show_explains(ordinate: Program) -> None:
+    shown = ordinate("show", "alibi").out
     for part in ("Formula", "Past the trained length", "max_bias", "@misc{press2021train", "Bias, head 1", "█"):
         assert part in shown
-    assert json.loads(ordinate("show", "rope_2d", "--json").stdout)["axes"] == [2]
+    assert json.loads(ordinate("show", "rope_2d", "--json").out)["axes"] == [2]
 
 
-def test_mistakes_are_one_sentence_and_exit_two() -> None:
+def test_mistakes_are_one_sentence_and_exit_two(ordinate: Program) -> None:
     for arguments, words in (
         (("show", "ropee"), "did you mean rope"),
         (("list", "encoding"), "encodings"),
         (("shwo",), "show"),
     ):
-        done = ordinate(*arguments, check=False)
-        assert done.returncode == 2
-        assert words in done.stderr
-        assert "Traceback" not in done.stderr
+        done = ordinate(*arguments)
+        assert done.code == 2
+        assert words in done.err
+        assert "Traceback" not in done.err
 
 
 def test_memory_that_torch_does_not_get_is_a_sentence(

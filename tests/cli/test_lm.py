@@ -1,9 +1,8 @@
 """`ordinate lm` as a user meets it: sizes, a plan, training to two budgets, stops."""
 
 import json
+import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from ordinate.lm import checkpoint
 from ordinate.text.prepare import prepare
 from ordinate.text.request import request
 
-from .conftest import Program
+from .conftest import Forked, Program
 
 SMALL = ("dim=16", "layers=1", "heads=2", "length=16", "batch=4", "warmup=2", "vocabulary=300")
 
@@ -60,7 +59,7 @@ def test_two_budgets_in_one_command_and_nothing_twice(ordinate: Program, folder:
 
 def _command(folder: Path, place: Path) -> list[str]:
     return [
-        sys.executable, "-c", "from ordinate.cli import main; main()", "lm", "train", "--size", "nano", "-e", "rope",
+        "lm", "train", "--size", "nano", "-e", "rope",
         "--budget", "6k", "--data", str(folder / "data" / "notes"), "--threads", "1", "--save-every", "1", *SMALL,
         "--checkpoints", str(place),
     ]  # fmt: skip
@@ -74,7 +73,7 @@ def _weights(place: Path) -> dict[str, torch.Tensor]:
 @pytest.fixture(scope="module")
 def straight(folder: Path) -> dict[str, torch.Tensor]:
     """What a run without a stop ends with."""
-    subprocess.run(_command(folder, folder / "straight"), check=True, capture_output=True)
+    assert Forked(*_command(folder, folder / "straight")).wait() == 0
     return _weights(folder / "straight")
 
 
@@ -84,16 +83,16 @@ def test_a_stop_is_gone_on_from(
     folder: Path, straight: dict[str, torch.Tensor], tmp_path: Path, how: signal.Signals
 ) -> None:
     """SIGTERM saves where it is; SIGKILL loses what came after the last checkpoint. Both end like a straight run."""
-    process = subprocess.Popen(_command(folder, tmp_path), stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
+    process = Forked(*_command(folder, tmp_path))
     for line in process.stderr:
         if "validation" in line:  # the trunk is at its end, the branch still ahead
             break
-    process.send_signal(how)
+    os.kill(process.pid, how)
     said = process.stderr.read()
-    assert process.wait() in (0, 130, -signal.SIGKILL)
-    assert process.returncode != 130 or "start again to go on" in said
-    subprocess.run(_command(folder, tmp_path), check=True, capture_output=True)
+    code = process.wait()
+    assert code in (0, 130, -signal.SIGKILL)
+    assert code != 130 or "start again to go on" in said
+    assert Forked(*_command(folder, tmp_path)).wait() == 0
     found = _weights(tmp_path)
     assert all(torch.equal(found[name], straight[name]) for name in straight)
 

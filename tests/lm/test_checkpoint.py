@@ -1,10 +1,9 @@
 """Checkpoints: whole, checked before use, and never code."""
 
-import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -133,27 +132,24 @@ def test_what_an_encoding_drew_at_its_start_is_in_a_checkpoint(corpus: Corpus, t
     assert made.validate() == other.validate()
 
 
-_SAVER = """
-import sys, torch
-from pathlib import Path
-from ordinate.lm import checkpoint
-for step in range(10_000):
-    state = {"step": step, "journal": 0, "seconds": 0.0, "optimizer": {}}
-    state["model"] = {"w": torch.full((200_000,), float(step))}
-    checkpoint.save(Path(sys.argv[1]), "me", state)
-    print(step, flush=True)
-"""
+def _save_forever(path: Path, steps: Connection) -> None:
+    for step in range(10_000):
+        state = {"step": step, "journal": 0, "seconds": 0.0, "optimizer": {}}
+        checkpoint.save(path, "me", {**state, "model": {"w": torch.full((200_000,), float(step))}})
+        steps.send(step)
 
 
 def test_a_kill_during_saving_leaves_a_checkpoint_that_loads(tmp_path: Path) -> None:
-    path = tmp_path / "latest.pt"
-    for lines in (1, 2, 4):  # killed right after its first, second and fourth checkpoint, in the middle of another
-        process = subprocess.Popen([sys.executable, "-c", _SAVER, str(path)], stdout=subprocess.PIPE, env=os.environ)
-        assert process.stdout is not None
-        for _ in range(lines):
-            assert process.stdout.readline()
+    path, fork = tmp_path / "latest.pt", get_context("fork")  # a new process would first load torch
+    for saved in (1, 2, 4):  # killed right after its first, second and fourth checkpoint, in the middle of another
+        steps, sender = fork.Pipe(duplex=False)
+        process = fork.Process(target=_save_forever, args=(path, sender))
+        process.start()
+        for _ in range(saved):
+            assert steps.poll(60)
+            steps.recv()
         process.kill()
-        process.wait()
+        process.join()
         model = torch.nn.Module()
         model.w = torch.nn.Parameter(torch.zeros(200_000))
         rest = checkpoint.load(path, "me", model, torch.optim.AdamW(model.parameters()))
