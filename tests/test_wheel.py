@@ -7,7 +7,8 @@ import sys
 import sysconfig
 import tomllib
 import urllib.request
-from importlib.metadata import Distribution, PackageNotFoundError, distribution, requires
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, requires
 from pathlib import Path
 
 import pytest
@@ -54,32 +55,31 @@ def needed(extras: set[str]) -> set[str]:
     names: set[str] = set()
     while waiting:
         word = waiting.pop()
-        name = re.split(r"[ \[;<>=!~(]", word, maxsplit=1)[0]
+        name = normal(re.split(r"[ \[;<>=!~(]", word, maxsplit=1)[0])
         if name == "ordinate":
             waiting += [other for extra in re.findall(r"\[(.*)\]", word) for other in offered[extra]]
-        elif name not in names and "extra ==" not in word and installed(name):
+        elif name not in names and "extra ==" not in word:
             names.add(name)
-            waiting += requires(name) or ()
+            with suppress(PackageNotFoundError):  # of another system, or of another Python
+                waiting += requires(name) or ()
     return names
 
 
-def installed(name: str) -> Distribution | None:
-    try:
-        return distribution(name)
-    except PackageNotFoundError:  # of another system, or of another Python
-        return None
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def depend_on(environment: Path, extras: set[str]) -> None:
-    """Link the packages, so that the environment has these and no others."""
+    """Let the environment find what is installed here, but nothing that these extras do not ask for."""
+    wanted = needed(extras)
+    others = {
+        top: None
+        for top, distributions in packages_distributions().items()
+        if not wanted & {normal(name) for name in distributions} and top != "ordinate"
+    }
     place = Path(sysconfig.get_path("purelib", vars={"base": str(environment), "platbase": str(environment)}))
-    for name in needed(extras):
-        found = installed(name)
-        assert found is not None
-        tops = {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__", "bin")}
-        for top in tops:
-            if not (place / top).exists():
-                (place / top).symlink_to(found.locate_file(top))
+    found = dict.fromkeys(str(distribution(name).locate_file("")) for name in ("torch", "typer"))
+    (place / "here.pth").write_text("\n".join((*found, f"import sys; sys.modules.update({others!r})")))
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_alone_it_has_encodings_and_the_transformer(environment: Path, tmp_path:
     code = """
 import sys, torch, ordinate
 for name in ("pandas", "plotly", "matplotlib", "jinja2", "orjson", "streamlit", "tokenizers", "transformers"):
-    sys.modules[name] = None
+    assert sys.modules[name] is None, name
 model = ordinate.Transformer(ordinate.ModelConfig(vocabulary=8, encoding="rope", dim=16, heads=2, layers=1, length=8))
 print(ordinate.__file__, model(torch.zeros(1, 4, dtype=torch.long)).shape)
 """

@@ -54,10 +54,12 @@ def run(
     """
     from ordinate.cli.progress import Bar
     from ordinate.core.errors import InputError
+    from ordinate.core.extras import require
     from ordinate.text import prepare, request
     from ordinate.text.outlook import look_ahead
     from ordinate.text.prepare import cores
 
+    require("lm")
     asked = request(
         source, vocabulary=vocabulary, tokenizer=tokenizer, tokenizer_bytes=tokenizer_bytes, valid=valid, seed=seed,
         max_shards=max_shards, revision=revision,
