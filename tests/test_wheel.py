@@ -89,7 +89,7 @@ def test_alone_it_has_encodings_and_the_transformer(environment: Path, tmp_path:
     assert "rope" in run(ordinate, "list", "encodings", folder=tmp_path)
     code = """
 import sys, torch, ordinate
-for name in ("pandas", "plotly", "matplotlib", "jinja2", "orjson", "streamlit", "tokenizers", "transformers"):
+for name in ("pandas", "plotly", "matplotlib", "orjson", "streamlit", "tokenizers", "transformers"):
     assert sys.modules[name] is None, name
 model = ordinate.Transformer(ordinate.ModelConfig(vocabulary=8, encoding="rope", dim=16, heads=2, layers=1, length=8))
 print(ordinate.__file__, model(torch.zeros(1, 4, dtype=torch.long)).shape)
