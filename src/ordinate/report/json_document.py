@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 from ordinate.core.extras import optional
-
 from ordinate.report.table import Table
 
 _SLOW = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
