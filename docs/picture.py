@@ -12,7 +12,7 @@ from ordinate.report.terminal import show
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.reach import Steps
-from ordinate.statistics.types import Alarm
+from ordinate.statistics.types import ArmFacts, StudyFacts
 
 HERE = Path(__file__).parent
 SCORES, PICTURE = HERE / "demo.json", HERE / "compare.svg"
@@ -25,7 +25,7 @@ def keep() -> None:
     from ordinate.store import open_store
     from ordinate.studies import study_store
     from ordinate.studies.stages import seeds_to_report
-    from ordinate.studies.study_analysis import alarms, observations, steps_of
+    from ordinate.studies.study_analysis import facts, observations, steps_of
     from ordinate.studies.study_state import StudyState
 
     kept = study_store.find(open_store())
@@ -34,7 +34,7 @@ def keep() -> None:
     content = {
         "command": COMMAND,
         "preliminary": kept.study.relaxed,
-        "alarms": {task: [asdict(alarm) for alarm in rung] for task, rung in alarms(state, seeds, {}).items()},
+        "study": {task: asdict(own) for task, own in facts(state, seeds).items()},
         "steps": {task: {e: asdict(s) for e, s in own.items()} for task, own in steps_of(state, seeds).items()},
         "observations": [asdict(item) for item in observations(state, seeds) if item.split != "valid"],
     }
@@ -44,13 +44,16 @@ def keep() -> None:
 def draw() -> str:
     """What the command printed, as a picture."""
     content = json.loads(SCORES.read_text())
-    alarms = {task: [Alarm(**alarm) for alarm in rung] for task, rung in content["alarms"].items()}
+    study = {
+        task: StudyFacts(own["done"], own["runs"], tuple(ArmFacts(**arm) for arm in own["arms"]))
+        for task, own in content["study"].items()
+    }
     steps = {
         task: {encoding: Steps(tuple(own["seeds"]), own["budget"]) for encoding, own in table.items()}
         for task, table in content["steps"].items()
     }
     scores = [Observation(**item) for item in content["observations"]]
-    found = analyze(scores, alarms=alarms, steps=steps, preliminary=content["preliminary"])
+    found = analyze(scores, study=study, steps=steps, preliminary=content["preliminary"])
     console = Console(record=True, width=126, highlight=False, markup=False, file=io.StringIO(), force_terminal=True)
     console.print(f"$ {content['command']}", style="green")
     show(found, console)

@@ -5,7 +5,19 @@ from itertools import combinations
 
 import numpy as np
 
-from ordinate.statistics.alarms import CEILING, NOISE, SHOWN
+from ordinate.statistics.alarms import (
+    CEILING,
+    NOISE,
+    SHOWN,
+    Ceiling,
+    DifferentSets,
+    Diverged,
+    FewSeeds,
+    Floor,
+    Gate,
+    Overlap,
+    UnequalSeeds,
+)
 from ordinate.statistics.distributions import band
 from ordinate.statistics.holm import effective_number, holm, pairs_of, seeds_needed
 from ordinate.statistics.interval import interval, unseen
@@ -397,13 +409,20 @@ def _alarms(
     seeds_needed: int,
 ) -> list[Alarm]:
     """All alarms that the scores of one task raise; `learned` is empty where there is nothing to tell it by."""
-    alarms = [*_few_seeds(items, pairs, seeds_needed), *_other_sets(items), *_overlap(items), *_lost(items)]
+    alarms: list[Alarm] = [
+        *_few_seeds(items, pairs, seeds_needed),
+        *_other_sets(items),
+        *_overlap(items),
+        *_lost(items),
+    ]
     if items[0].bar is not None:
         nobody = bool(learned) and not any(good for good, _ in learned.values())
         # Where nobody learned the task, that nobody can do it at other lengths is no news.
-        alarms += [a for r in ranges for a in _levels(r) if r.split == "id" or a.kind != "floor" or not nobody]
-        short = {encoding: [good, of] for encoding, (good, of) in learned.items() if good < of}
-        alarms += [Alarm("gate", {"learned": short})] if short else []
+        levels = [alarm for r in ranges for alarm in _levels(r)]
+        alarms += [a for a in levels if isinstance(a, Floor) and (a.split == "id" or not nobody)]
+        alarms += [alarm for alarm in levels if isinstance(alarm, Ceiling)]
+        short = {encoding: (good, of) for encoding, (good, of) in learned.items() if good < of}
+        alarms += [Gate(short)] if short else []
     return alarms
 
 
@@ -413,13 +432,13 @@ def _levels(r: Range) -> Iterator[Alarm]:
     means = [sum(s) / len(s) for s in scores if s]
     if len(means) < 2:
         return
-    middle, positions = sum(means) / len(means), {"split": r.split, "length": r.length}
+    middle = sum(means) / len(means)
     if max(means) <= (r.floor + NOISE if r.sequences is None else band(r.floor, r.sequences)[1]):
-        yield Alarm("floor", {**positions, "floor": r.floor})
+        yield Floor(r.split, r.length, r.floor)
         return
     low, high = (middle - NOISE, middle + NOISE) if r.sequences is None else band(middle, r.sequences)
     if max(means) < CEILING and low <= min(means) and max(means) <= high:
-        yield Alarm("ceiling", {**positions, "low": min(means), "high": max(means)})
+        yield Ceiling(r.split, r.length, min(means), max(means))
 
 
 def _few_seeds(items: Sequence[Observation], pairs: int, needed: int) -> Iterator[Alarm]:
@@ -428,19 +447,19 @@ def _few_seeds(items: Sequence[Observation], pairs: int, needed: int) -> Iterato
         own.setdefault(item.encoding, set()).add(item.seed)
     n = len({item.seed for item in items})
     if needed > n:
-        yield Alarm("seeds", {"seeds": n, "needed": needed, "pairs": pairs})
+        yield FewSeeds(n, needed, pairs)
     short = {encoding: len(seeds) for encoding, seeds in own.items() if len(seeds) < n}
     if short:
-        yield Alarm("unequal", {"seeds": n, "fewer": short})
+        yield UnequalSeeds(n, short)
 
 
 def _other_sets(items: Sequence[Observation]) -> Iterator[Alarm]:
     hashes: dict[RangeKey, set[str]] = {}
     for item in items:
         hashes.setdefault((item.split, item.length), set()).add(item.hash)
-    differing = [[*positions] for positions in _in_order(hashes) if len(hashes[positions]) > 1]
+    differing = tuple(key for key in _in_order(hashes) if len(hashes[key]) > 1)
     if differing:
-        yield Alarm("sets", {"ranges": differing})
+        yield DifferentSets(differing)
 
 
 def _overlap(items: Sequence[Observation]) -> Iterator[Alarm]:
@@ -448,9 +467,9 @@ def _overlap(items: Sequence[Observation]) -> Iterator[Alarm]:
     for item in items:
         if item.seen is not None:
             shares[item.split, item.length] = max(item.seen, shares.get((item.split, item.length), 0.0))
-    much = [[*positions, shares[positions]] for positions in _in_order(shares) if shares[positions] > SHOWN]
+    much = tuple((*key, shares[key]) for key in _in_order(shares) if shares[key] > SHOWN)
     if much:
-        yield Alarm("overlap", {"ranges": much})
+        yield Overlap(much)
 
 
 def _lost(items: Sequence[Observation]) -> Iterator[Alarm]:
@@ -458,9 +477,9 @@ def _lost(items: Sequence[Observation]) -> Iterator[Alarm]:
     runs = {(item.encoding, item.seed) for item in items if item.diverged}
     fine = {(item.encoding, item.seed) for item in items if item.split == "id" and item.score is not None}
     if runs - fine:
-        yield Alarm("diverged", {"runs": [list(run) for run in sorted(runs - fine)]})
+        yield Diverged(tuple(sorted(runs - fine)))
     if runs & fine:
-        yield Alarm("diverged", {"runs": [list(run) for run in sorted(runs & fine)], "beyond": True})
+        yield Diverged(tuple(sorted(runs & fine)), beyond=True)
 
 
 def _in_order(places: Iterable[RangeKey]) -> list[RangeKey]:

@@ -15,14 +15,15 @@ from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.tests import Difference
 from ordinate.statistics.types import (
-    Alarm,
     Analysis,
+    ArmFacts,
     Basis,
     Cell,
     Contrast,
     Finding,
     Outcome,
     Range,
+    StudyFacts,
     TaskAnalysis,
     Verdict,
 )  # fmt: skip
@@ -56,7 +57,7 @@ def sample(
         for own, means in (MARKERS if loss else K_BACK).items():
             if own in called:
                 observed += _observed(task, called[own], means, seeds, source, loss=loss)
-    alarms = {tasks[0]: [Alarm("grid edge", {"encoding": names[0], "rate": 0.01, "side": "largest"})]}
+    study = {tasks[0]: StudyFacts(arms=(ArmFacts(names[0], rate=0.01, edge="largest"),))}
     steps = {
         task: {name: Steps(tuple(60 * (1 + index + seed % 3) for seed in every), 600)
                for index, name in enumerate(names)}
@@ -64,7 +65,7 @@ def sample(
     }  # fmt: skip
     limits = ("Encodings are compared at one size (2 layers, width 128).",)
     relaxed = () if seeds >= 5 else (f"{seeds} seeds instead of 5",)
-    analysis = analyze(observed, alarms=alarms, steps=steps, limits=limits, preliminary=relaxed)
+    analysis = analyze(observed, study=study, steps=steps, limits=limits, preliminary=relaxed)
     return Comparison(
         id="8f2c11d09a4e",
         command=f"ordinate compare '{','.join(tasks)}' --encodings '{','.join(names)}' --seeds {seeds} steps=600",

@@ -12,7 +12,6 @@ import pytest
 
 from ordinate.core.errors import InputError
 from ordinate.report import render, write
-from ordinate.report.alarms import alarm_text
 from ordinate.statistics.sentences import sentences
 
 from .sample import sample
@@ -64,7 +63,7 @@ def test_verdicts_come_first_with_alarms_and_the_label() -> None:
     comparison = sample(seeds=3)
     text = Tags(render(comparison, "html")).text
     task = comparison.analysis.tasks[0]
-    first, alarm = sentences(comparison.analysis, task)[0], alarm_text(task.alarms[0])
+    first, alarm = sentences(comparison.analysis, task)[0], task.alarms[0].sentence()
     at = [text.index(part) for part in (first, alarm, "0.062, floor", "Download as CSV")]
     assert at == sorted(at)
     assert text.index("preliminary") < at[0] and "3 seeds instead of 5" in text

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ordinate.report.alarms import alarm_text
 from ordinate.report.terminal import show
+from ordinate.statistics.alarms import Damaged, Diverged, FewSeeds, Floor, Gate, Sizes, UnequalSeeds
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.phrases import cell_words, reach_words, steps_words
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.sentences import sentences, verdicts
-from ordinate.statistics.types import Alarm, Analysis
+from ordinate.statistics.types import Alarm, Analysis, StudyFacts
 
 LENGTHS = (32, 40, 48, 64, 96, 128)
 Scores = dict[str, tuple[float | None, ...]]
@@ -220,7 +220,7 @@ def test_reach_never_argues_against_the_recommendation() -> None:
 
 
 def test_what_is_not_finished_is_said_so_far() -> None:
-    analysis = analyze(observed(STORY), alarms={"recall": [Alarm("unfinished", {"done": 36, "runs": 78})]})
+    analysis = analyze(observed(STORY), study={"recall": StudyFacts(36, 78)})
     assert sentences(analysis, analysis.tasks[0])[0].startswith("So far (36 of 78 runs): Use rope: it holds to 4x")
 
 
@@ -234,26 +234,26 @@ def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
 @pytest.mark.parametrize(
     ("alarm", "words"),
     [
-        (Alarm("sizes", {"encoding": "x", "times": 50.3}), "what x adds is 50 times as large as the token embeddings"),
-        (Alarm("sizes", {"encoding": "x", "times": 50.3}), "set size=1 to match"),
+        (Sizes("x", 50.3), "what x adds is 50 times as large as the token embeddings"),
+        (Sizes("x", 50.3), "set size=1 to match"),
         (
-            Alarm("floor", {"split": "id", "length": 8, "floor": 0.1}),
+            Floor("id", 8, 0.1),
             "ID length 8: every encoding is at",
         ),
-        (Alarm("floor", {"split": "ood", "length": 8, "floor": 0.1}), "nothing can be compared there"),
-        (Alarm("gate", {"learned": {"none": [0, 6]}}), "no encoding in 0 of 6"),
-        (Alarm("unequal", {"seeds": 6, "fewer": {"b": 5}}), "not all encodings have the same 6 seeds: b has 5"),
-        (Alarm("seeds", {"seeds": 1, "needed": 6, "pairs": 15}), "there is 1 seed, and a claim among 15 pairs"),
-        (Alarm("seeds", {"seeds": 3, "needed": 4, "pairs": 1}), "there are 3 seeds, and a claim among 1 pair of"),
-        (Alarm("diverged", {"runs": [["b", 2]], "beyond": True}), "beyond the trained length is no number: b (seed 2)"),
+        (Floor("ood", 8, 0.1), "nothing can be compared there"),
+        (Gate({"none": (0, 6)}), "no encoding in 0 of 6"),
+        (UnequalSeeds(6, {"b": 5}), "not all encodings have the same 6 seeds: b has 5"),
+        (FewSeeds(1, 6, 15), "there is 1 seed, and a claim among 15 pairs"),
+        (FewSeeds(3, 4, 1), "there are 3 seeds, and a claim among 1 pair of"),
+        (Diverged((("b", 2),), beyond=True), "beyond the trained length is NaN: b (seed 2)"),
         (
-            Alarm("damaged", {"encoding": "a", "run": "12ab", "seed": 2, "rate": 0.1, "error": "bad"}),
+            Damaged("a", "12ab", 2, 0.1, "bad"),
             "a: run 12ab (seed 2) cannot be read and is left out: bad",
         ),
     ],
 )
 def test_alarms_say_who_what_and_what_to_do(alarm: Alarm, words: str) -> None:
-    assert words in alarm_text(alarm)
+    assert words in alarm.sentence()
 
 
 def printed(analysis: Analysis) -> str:

@@ -7,10 +7,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ordinate.statistics.alarms import (
+    DifferentSets,
+    Diverged,
+    FewSeeds,
+    Floor,
+    Gate,
+    GridEdge,
+    Overlap,
+    UnequalSeeds,
+)
 from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.observations import Observation, RangeKey, headline
 from ordinate.statistics.reach import Reach, Steps
-from ordinate.statistics.types import Alarm, Basis, Contrast, Finding, Outcome, Range, TaskAnalysis
+from ordinate.statistics.types import (
+    Alarm,
+    ArmFacts,
+    Basis,
+    Contrast,
+    Finding,
+    Outcome,
+    Range,
+    StudyFacts,
+    TaskAnalysis,
+)
 from ordinate.statistics.words import Word
 
 CHANCE, N = 1 / 16, 1000
@@ -209,7 +229,7 @@ def test_a_diverged_run_is_told_and_not_counted() -> None:
     items = [replace(o, score=None, diverged=True) if o.seed == 2 else o for o in observed({"a": (1, 1), "b": (1, 1)})]
     task = only(items)
     assert task.shown.cell("a").words == {Word.SOLVES: 5, Word.DIVERGED: 1}
-    assert Alarm("diverged", {"runs": [["a", 2], ["b", 2]]}) in task.alarms
+    assert Diverged((("a", 2), ("b", 2))) in task.alarms
     assert task.learned["a"] == (5, 6)
 
 
@@ -313,7 +333,7 @@ def test_a_length_that_was_not_tested_ends_the_reach_and_is_told() -> None:
 
 def test_what_is_not_finished_is_preliminary() -> None:
     found = analyze(
-        observed({"a": (1, 1), "b": (1, 1)}), alarms={"recall": [Alarm("unfinished", {"done": 12, "runs": 20})]},
+        observed({"a": (1, 1), "b": (1, 1)}), study={"recall": StudyFacts(12, 20)},
         preliminary=("one rate",),
     )  # fmt: skip
     assert found.preliminary == ("one rate", "12 of 20 planned runs are done")
@@ -418,7 +438,7 @@ def test_no_number_beyond_is_no_limit_of_the_encoding() -> None:
     items = observed({"a": (1, 0.5), "b": (1, 0.5)})
     task = only([replace(o, score=None, diverged=True) if (o.encoding, o.split) == ("b", "ood") else o for o in items])
     assert task.shown.cell("b").words == {Word.DIVERGED: 6} and task.verdict.use == ()
-    assert Alarm("diverged", {"runs": [["b", seed] for seed in range(1, 7)], "beyond": True}) in task.alarms
+    assert Diverged(tuple(("b", seed) for seed in range(1, 7)), beyond=True) in task.alarms
 
 
 def test_rows_without_any_in_distribution_have_no_gate() -> None:
@@ -439,8 +459,8 @@ class TestAlarms:
     def kinds(self, items: list[Observation]) -> set[str]:
         return {alarm.kind for alarm in only(items).alarms} - {"seeds", "gate"}
 
-    def facts(self, items: list[Observation], kind: str) -> list[dict[str, object]]:
-        return [alarm.facts for alarm in only(items).alarms if alarm.kind == kind]
+    def facts(self, items: list[Observation], kind: str) -> list[Alarm]:
+        return [alarm for alarm in only(items).alarms if alarm.kind == kind]
 
     def test_none(self) -> None:
         assert self.kinds(observed(TYPICAL)) == set()
@@ -449,9 +469,7 @@ class TestAlarms:
         assert self.kinds(observed({"a": (0.06, 0.06), "b": (0.07, 0.06)})) == {"floor"}
         zero = [replace(o, score=0.0, floor=0.0, chance=0.0) for o in observed({"a": (0, 0), "b": (0, 0)})]
         assert self.kinds(zero) == {"floor"}
-        assert self.facts(observed({"a": (1, CHANCE), "b": (1, CHANCE)}), "floor") == [
-            {"split": "ood", "length": 64, "floor": CHANCE}
-        ]
+        assert self.facts(observed({"a": (1, CHANCE), "b": (1, CHANCE)}), "floor") == [Floor("ood", 64, CHANCE)]
         assert self.facts(observed({"a": (0.5, CHANCE), "b": (0.5, CHANCE)}), "floor") == []  # nothing was learned
 
     def test_ceiling(self) -> None:
@@ -462,25 +480,25 @@ class TestAlarms:
         assert "ceiling" not in self.kinds(top)
 
     def test_gate(self) -> None:
-        assert self.facts(observed({"a": (1, 1), "b": (0.6, 0.5)}), "gate") == [{"learned": {"b": [0, 6]}}]
+        assert self.facts(observed({"a": (1, 1), "b": (0.6, 0.5)}), "gate") == [Gate({"b": (0, 6)})]
 
     def test_seeds(self) -> None:
         items = [o for o in observed({"a": (1, 1), "b": (1, 0.4)}) if (o.encoding, o.seed) != ("b", 6)]
-        assert self.facts(items, "unequal") == [{"seeds": 6, "fewer": {"b": 5}}]
-        assert self.facts(observed({"a": (1, 1), "b": (1, 0.4)}, 3), "seeds") == [{"seeds": 3, "needed": 4, "pairs": 1}]
+        assert self.facts(items, "unequal") == [UnequalSeeds(6, {"b": 5})]
+        assert self.facts(observed({"a": (1, 1), "b": (1, 0.4)}, 3), "seeds") == [FewSeeds(3, needed=4, pairs=1)]
 
     def test_other_problems(self) -> None:
         items = [replace(o, hash=o.encoding) for o in observed({"a": (1, 1), "b": (1, 0.4)})]
-        assert self.facts(items, "sets") == [{"ranges": [["id", 32], ["ood", 64]]}]
+        assert self.facts(items, "sets") == [DifferentSets((("id", 32), ("ood", 64)))]
 
     def test_overlap(self) -> None:
         items = [replace(o, seen=0.3 * (o.split == "id")) for o in observed({"a": (1, 1), "b": (1, 0.4)})]
-        assert self.facts(items, "overlap") == [{"ranges": [["id", 32, 0.3]]}]
+        assert self.facts(items, "overlap") == [Overlap((("id", 32, 0.3),))]
 
     def test_those_of_the_study_come_first(self) -> None:
-        edge = Alarm("grid edge", {"encoding": "a", "rate": 0.1, "side": "largest"})
-        (task,) = analyze(observed({"a": (1, 1), "b": (0.4, 0.4)}), alarms={"recall": [edge]}).tasks
-        assert task.alarms[0] == edge and len(task.alarms) > 1
+        study = StudyFacts(arms=(ArmFacts("a", rate=0.1, edge="largest"),))
+        (task,) = analyze(observed({"a": (1, 1), "b": (0.4, 0.4)}), study={"recall": study}).tasks
+        assert task.alarms[0] == GridEdge("a", 0.1, "largest") and len(task.alarms) > 1
 
 
 @pytest.mark.parametrize(("seeds", "use"), [(4, ()), (5, ("a",))])

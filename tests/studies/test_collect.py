@@ -11,9 +11,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from ordinate.report import FORMATS, render
-from ordinate.report.alarms import alarm_text
 from ordinate.results.comparison import Comparison
 from ordinate.results.run_result import RunResult
+from ordinate.statistics.alarms import Damaged, UnequalSeeds, Unfinished
 from ordinate.store import Run, Store
 from ordinate.store.documents import content_sum
 from ordinate.studies import local
@@ -161,8 +161,8 @@ def test_seeds_that_are_missing(whole: Whole, copied: Store) -> None:
     assert [(c.encoding, c.seed) for c in found.curves] == [(ROPE, 1), (LEARNED, 1), (LEARNED, 2)]
     cells = {cell.encoding: cell.seeds for cell in found.analysis.tasks[0].ranges[0].cells}
     assert cells == {ROPE: (1,), LEARNED: (1, 2)}
-    alarms = {alarm.kind: alarm.facts for alarm in found.analysis.tasks[0].alarms}
-    assert alarms["unequal"] == {"seeds": 2, "fewer": {ROPE: 1}} and alarms["unfinished"] == {"done": 3, "runs": 4}
+    alarms = {alarm.kind: alarm for alarm in found.analysis.tasks[0].alarms}
+    assert alarms["unequal"] == UnequalSeeds(2, {ROPE: 1}) and alarms["unfinished"] == Unfinished(3, 4)
 
 
 def test_a_run_that_is_going_on(whole: Whole, copied: Store) -> None:
@@ -193,7 +193,7 @@ def test_failures_of_another_call(whole: Whole, copied: Store) -> None:
     found = gathered(copied)
     assert found.failures == {seed.id: "OSError: the disk is full", pilot.id: "OSError: the disk is full"}
     assert {row["run"] for row in found.runs if row["state"] == "failed"} == {seed.id, pilot.id}
-    texts = [alarm_text(alarm) for alarm in found.analysis.tasks[0].alarms if alarm.kind == "failed"]
+    texts = [alarm.sentence() for alarm in found.analysis.tasks[0].alarms if alarm.kind == "failed"]
     assert f"{ROPE}: 1 of 2 runs failed: OSError: the disk is full" in texts
 
 
@@ -206,16 +206,14 @@ def test_nothing_at_all(tmp_path: Path) -> None:
 
 def left_out(found: Comparison, run: Run) -> str:
     """What the one alarm says about a run that could not be read; everything else is there."""
-    (alarm,) = [alarm for alarm in found.analysis.tasks[0].alarms if alarm.kind == "damaged"]
-    assert alarm.facts["run"] == run.id and alarm_text(alarm).startswith(
-        f"{ROPE}: run {run.id} (seed 2) cannot be read"
-    )
+    (alarm,) = [alarm for alarm in found.analysis.tasks[0].alarms if isinstance(alarm, Damaged)]
+    assert alarm.run == run.id and alarm.sentence().startswith(f"{ROPE}: run {run.id} (seed 2) cannot be read")
     assert [row["state"] for row in found.runs if row["run"] == run.id] == ["damaged"]
     assert {cell.encoding: cell.seeds for cell in found.analysis.tasks[0].ranges[0].cells} == {
         ROPE: (1,),
         LEARNED: (1, 2),
     }
-    return str(alarm.facts["error"])
+    return alarm.error
 
 
 def rewrite(run: Run, content: dict[str, Any]) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from ordinate import InputError
-from ordinate.report.alarms import alarm_text
 from ordinate.results.comparison import Comparison
 from ordinate.store import Store
 from ordinate.studies.collect import collect
@@ -132,7 +131,7 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
     first = compare(made.TASK, "rope,alibi", seeds=2, store=store.folder, workers=workers, **settings)
     assert list(first.failures) == [bad.id] and "is no checkpoint of this program" in first.failures[bad.id]
     assert bad.state == "failed" and "Traceback" in (bad.folder / "error.txt").read_text()
-    assert [alarm_text(alarm) for task in first.analysis.tasks for alarm in task.alarms if alarm.kind == "failed"] == [
+    assert [alarm.sentence() for task in first.analysis.tasks for alarm in task.alarms if alarm.kind == "failed"] == [
         f"rope: 1 of 2 runs failed: {bad.error}"
     ]
     assert {run["state"] for run in first.runs if run["run"] != bad.id} == {"finished"}

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from ordinate.report.alarms import alarm_text
 from ordinate.statistics.alarms import LARGE
 from ordinate.statistics.reach import Steps
 from ordinate.statistics.types import Analysis
@@ -28,7 +27,7 @@ def found(
 
 
 def alarms(analyzed: Analysis, kind: str) -> list[str]:
-    return [alarm_text(alarm) for task in analyzed.tasks for alarm in task.alarms if alarm.kind == kind]
+    return [alarm.sentence() for task in analyzed.tasks for alarm in task.alarms if alarm.kind == kind]
 
 
 def rope(config: RunConfig) -> bool:

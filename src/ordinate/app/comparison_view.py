@@ -9,12 +9,12 @@ import streamlit as st
 from ordinate.app import figure_view
 from ordinate.app.figure_view import plain
 from ordinate.report import FORMATS, render
-from ordinate.report.alarms import alarm_lines
 from ordinate.report.chart import Chart
 from ordinate.report.comparison_tables import tables
 from ordinate.report.figures import figures
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.results.comparison import Comparison
+from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import cell_words, learned_words, mean_and_interval, reach_words, steps_words
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Cell, TaskAnalysis

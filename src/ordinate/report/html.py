@@ -8,7 +8,6 @@ from typing import Any
 
 from ordinate import __version__
 from ordinate.core.extras import optional
-from ordinate.report.alarms import alarm_lines
 from ordinate.report.chart import Figure, Heat, file_names, thin
 from ordinate.report.colors import Style, styles
 from ordinate.report.comparison_tables import tables, winner
@@ -16,6 +15,7 @@ from ordinate.report.draw_plotly import SETTINGS, draw, height
 from ordinate.report.figures import MOST_RANKED, MOST_TASKS, figures
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.results.comparison import Comparison
+from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import (
     MOST_LISTED,
     cell_words,

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ordinate.report.alarms import alarm_lines
+from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import (
     at_headline,
     cell_words,

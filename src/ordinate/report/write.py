@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.core.errors import InputError, nearest
-from ordinate.report.alarms import alarm_lines, alarm_text
 from ordinate.report.comparison_tables import results, tables
 from ordinate.report.json_document import Entries, Lines, as_json, json_pieces, table_document, unfolded
 from ordinate.report.output import make_folder, put
 from ordinate.report.table import Table, comma_separated, latex, markdown, markdown_text
 from ordinate.results.comparison import Comparison
+from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.ranks import Ranks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.sentences import sentences
@@ -145,7 +145,7 @@ def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
         },
         "pairs": Lines(unfolded(pair) | {"claim": pair.claim} for pair in task.pairs),
         "sentences": sentences(comparison.analysis, task),
-        "alarms": (unfolded(alarm) | {"text": alarm_text(alarm)} for alarm in task.alarms),
+        "alarms": ({"kind": alarm.kind, "facts": vars(alarm), "text": alarm.sentence()} for alarm in task.alarms),
     }
 
 

@@ -1,29 +1,109 @@
-"""What a reader must know before believing a table, found in the scores themselves."""
+"""Alarms: what a reader must know before believing a table. Each is one class: its check, its facts, its sentence.
 
+A new alarm is one more class here: its check sees every task, and its sentence is in all forms of the report.
+"""
+
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal, Self
 
 from ordinate.statistics.distributions import band
-from ordinate.statistics.observations import RangeKey
-from ordinate.statistics.types import Alarm, Range
+from ordinate.statistics.observations import RangeKey, Split, range_name
+from ordinate.statistics.phrases import called, counted, listed, seeds
+from ordinate.statistics.types import Alarm, Range, TaskEvidence
 
 CEILING = 0.99  # a common score above it needs no explanation
 NOISE = 0.005  # where the number of sequences is unknown
 SHOWN = 0.01  # the share of an evaluation set that training may show too
-LARGE = 5.0  # times the token embeddings: what an encoding adds may then decide by its size alone
+LARGE = 5.0  # times the token embeddings: the size of what an encoding adds may then decide the result
+MOST_ALIKE = 12  # alarms of one kind on a task that are listed one by one
+
+
+def alarms_of(task: TaskEvidence) -> tuple[Alarm, ...]:
+    """All alarms of one task, in the order in which their classes are defined."""
+    return tuple(alarm for kind in Alarm.every for alarm in kind.check(task))
+
+
+def alarm_lines(alarms: Sequence[Alarm]) -> Iterator[tuple[str, str]]:
+    """The kind and the sentence of each; of hundreds of one kind the first few and the number of the others."""
+    counts, listed_so_far = Counter(alarm.kind for alarm in alarms), Counter[str]()
+    for alarm in alarms:
+        listed_so_far[alarm.kind] += 1
+        if listed_so_far[alarm.kind] <= MOST_ALIKE:
+            yield alarm.kind, alarm.sentence()
+        elif listed_so_far[alarm.kind] == counts[alarm.kind]:
+            more = counts[alarm.kind] - MOST_ALIKE
+            yield alarm.kind, f"the same at {more:,} more ranges, all of them in the JSON report"
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What the alarms of a task are about, besides its ranges."""
+class Unfinished(Alarm, kind="unfinished"):
+    """Some planned runs have no result yet."""
 
-    bar: float | None
-    seeds: int  # of all encodings together
-    own_seeds: Mapping[str, int]  # of each encoding
-    diverged: Sequence[tuple[str, int]]  # encodings and seeds
-    diverged_beyond: Sequence[tuple[str, int]]  # of which the score in distribution is a number
-    differing: Sequence[RangeKey] = ()  # ranges on which not all runs had the same problems
-    seen: Mapping[RangeKey, float] = field(default_factory=dict)  # range: the largest share that training showed
+    done: int
+    runs: int
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        if task.study.done < task.study.runs:
+            yield cls(task.study.done, task.study.runs)
+
+    def sentence(self) -> str:
+        return f"{self.done} of {self.runs} runs are done: these results are not complete"
+
+
+@dataclass(frozen=True)
+class GridEdge(Alarm, kind="grid edge"):
+    """The best learning rate is the largest or the smallest of the sweep."""
+
+    encoding: str
+    rate: float
+    side: Literal["largest", "smallest"]
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        for arm in task.study.arms:
+            if arm.edge is not None and arm.rate is not None:
+                yield cls(arm.encoding, arm.rate, arm.edge)
+
+    def sentence(self) -> str:
+        return f"{called(self.encoding)}: the best learning rate ({self.rate:g}) is the {self.side} that was tried"
+
+
+@dataclass(frozen=True)
+class NoRate(Alarm, kind="no rate"):
+    """The sweep has no learning rate to choose."""
+
+    encoding: str
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        return (cls(arm.encoding) for arm in task.study.arms if arm.edge is not None and arm.rate is None)
+
+    def sentence(self) -> str:
+        return f"{called(self.encoding)}: no learning rate led to a score on the pilot seed"
+
+
+@dataclass(frozen=True)
+class Sizes(Alarm, kind="sizes"):
+    """An encoding adds values that are much larger than the token embeddings."""
+
+    encoding: str
+    times: float | None  # none: the embeddings are 0
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        for arm in task.study.arms:
+            if oversized(arm.added, arm.embedding):
+                yield cls(arm.encoding, arm.added / arm.embedding if arm.added and arm.embedding else None)
+
+    def sentence(self) -> str:
+        much = "far larger than" if self.times is None else f"{self.times:.0f} times as large as"
+        return (
+            f"what {called(self.encoding)} adds is {much} the token embeddings at the start, so its result may come "
+            "from that size: set size=1 to match them"
+        )
 
 
 def oversized(added: float | None, embedding: float | None) -> bool:
@@ -31,61 +111,203 @@ def oversized(added: float | None, embedding: float | None) -> bool:
     return (added or 0.0) > LARGE * (embedding or 0.0)
 
 
-def alarms_of(
-    task: Facts,
-    ranges: Sequence[Range],
-    learned: Mapping[str, tuple[int, int]],
-    pairs: int,
-    seeds_needed: int,
-) -> list[Alarm]:
-    """All alarms that the scores of one task raise; `learned` is empty where there is nothing to tell it by."""
-    alarms = [*_seeds(task, pairs, seeds_needed), *_places(task), *_diverged(task)]
-    if task.bar is not None:
-        nobody = bool(learned) and not any(good for good, _ in learned.values())
-        # Where nobody learned the task, that nobody can do it at other lengths is no news.
-        alarms += [a for r in ranges for a in _level(r) if r.split == "id" or a.kind != "floor" or not nobody]
-        short = {encoding: [good, of] for encoding, (good, of) in learned.items() if good < of}
-        alarms += [Alarm("gate", {"learned": short})] if short else []
-    return alarms
+@dataclass(frozen=True)
+class Failed(Alarm, kind="failed"):
+    """Runs or pilots of an encoding ended with an error."""
+
+    encoding: str
+    what: str
+    failed: int
+    of: int
+    error: str
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        for arm in task.study.arms:
+            for what, (errors, of) in arm.failed.items():
+                if errors:
+                    yield cls(arm.encoding, what, len(errors), of, errors[0])
+
+    def sentence(self) -> str:
+        return f"{called(self.encoding)}: {self.failed} of {self.of} {self.what} failed: {self.error}"
 
 
-def _level(r: Range) -> Iterator[Alarm]:
-    """All encodings at one score: at the floor nothing was learned, below the top the data may be at fault."""
-    scores = [[s for s in cell.scores if s is not None] for cell in r.cells]
-    means = [sum(s) / len(s) for s in scores if s]
-    if len(means) < 2:
-        return
-    middle, place = sum(means) / len(means), {"split": r.split, "length": r.length}
-    if max(means) <= (r.floor + NOISE if r.sequences is None else band(r.floor, r.sequences)[1]):
-        yield Alarm("floor", {**place, "floor": r.floor})
-        return
-    if max(means) >= CEILING:
-        return
-    low, high = (middle - NOISE, middle + NOISE) if r.sequences is None else band(middle, r.sequences)
-    if low <= min(means) and max(means) <= high:
-        yield Alarm("ceiling", {**place, "low": min(means), "high": max(means)})
+@dataclass(frozen=True)
+class Damaged(Alarm, kind="damaged"):
+    """A stored run cannot be read."""
+
+    encoding: str
+    run: str
+    seed: int
+    rate: float
+    error: str
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        return (cls(arm.encoding, *damage) for arm in task.study.arms for damage in arm.damaged)
+
+    def sentence(self) -> str:
+        where = f"{called(self.encoding)}: run {self.run} (seed {self.seed})"
+        return f"{where} cannot be read and is left out: {self.error}"
 
 
-def _seeds(task: Facts, pairs: int, needed: int) -> Iterator[Alarm]:
-    n = task.seeds
-    if needed > n:
-        yield Alarm("seeds", {"seeds": n, "needed": needed, "pairs": pairs})
-    short = {encoding: seeds for encoding, seeds in task.own_seeds.items() if 0 < seeds < n}
-    if short:
-        yield Alarm("unequal", {"seeds": n, "fewer": short})
+@dataclass(frozen=True)
+class FewSeeds(Alarm, kind="seeds"):
+    """No pair can be claimed with so few seeds."""
+
+    seeds: int
+    needed: int
+    pairs: int
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        if task.needed > task.seeds:
+            yield cls(task.seeds, task.needed, task.pairs)
+
+    def sentence(self) -> str:
+        verb = "is" if self.seeds == 1 else "are"
+        pairs = f"{counted(self.pairs, 'pair')} of encodings"
+        return f"there {verb} {seeds(self.seeds)}, and a claim among {pairs} takes {self.needed}"
 
 
-def _places(task: Facts) -> Iterator[Alarm]:
-    if task.differing:
-        yield Alarm("sets", {"ranges": [list(place) for place in task.differing]})
-    much = [[*place, share] for place, share in task.seen.items() if share > SHOWN]
-    if much:
-        yield Alarm("overlap", {"ranges": much})
+@dataclass(frozen=True)
+class UnequalSeeds(Alarm, kind="unequal"):
+    """Some encodings have fewer seeds than others."""
+
+    seeds: int
+    fewer: Mapping[str, int]
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        fewer = {encoding: n for encoding, n in task.own_seeds.items() if 0 < n < task.seeds}
+        if fewer:
+            yield cls(task.seeds, fewer)
+
+    def sentence(self) -> str:
+        whose = listed([f"{called(encoding)} has {n}" for encoding, n in self.fewer.items()])
+        return f"not all encodings have the same {seeds(self.seeds)}: {whose}"
 
 
-def _diverged(task: Facts) -> Iterator[Alarm]:
-    """Runs that diverged, and those that came to no number only beyond what they were trained on."""
-    if task.diverged:
-        yield Alarm("diverged", {"runs": [list(run) for run in sorted(task.diverged)]})
-    if task.diverged_beyond:
-        yield Alarm("diverged", {"runs": [list(run) for run in sorted(task.diverged_beyond)], "beyond": True})
+@dataclass(frozen=True)
+class DifferentSets(Alarm, kind="sets"):
+    """Runs were scored on different evaluation sets."""
+
+    ranges: tuple[RangeKey, ...]
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        if task.differing:
+            yield cls(tuple(task.differing))
+
+    def sentence(self) -> str:
+        return f"not all runs were scored on the same problems: {listed([range_name(*key) for key in self.ranges])}"
+
+
+@dataclass(frozen=True)
+class Overlap(Alarm, kind="overlap"):
+    """Training showed a share of the problems that scores are taken on."""
+
+    ranges: tuple[tuple[Split, int, float], ...]
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        much = tuple((*key, share) for key, share in task.seen.items() if share > SHOWN)
+        if much:
+            yield cls(much)
+
+    def sentence(self) -> str:
+        parts = [f"{share:.0%} of {range_name(split, length)}" for split, length, share in self.ranges]
+        return f"training showed problems that scores are taken on: {listed(parts)}"
+
+
+@dataclass(frozen=True)
+class Diverged(Alarm, kind="diverged"):
+    """Runs that diverged in training, or whose score is NaN only beyond the trained length."""
+
+    runs: tuple[tuple[str, int], ...]  # encoding and seed
+    beyond: bool = False
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        for runs, beyond in ((task.diverged, False), (task.diverged_beyond, True)):
+            if runs:
+                yield cls(tuple(sorted(runs)), beyond)
+
+    def sentence(self) -> str:
+        what = "the score beyond the trained length is NaN" if self.beyond else "training diverged"
+        return f"{what}: {listed([f'{called(encoding)} (seed {seed})' for encoding, seed in self.runs])}"
+
+
+@dataclass(frozen=True)
+class Floor(Alarm, kind="floor"):
+    """All encodings are at the floor of a range: nothing was learned, or nothing generalizes there."""
+
+    split: Split
+    length: int
+    floor: float
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        if task.bar is None:
+            return
+        not_learned = bool(task.learned) and not any(good for good, _ in task.learned.values())
+        for r, means in zip(task.ranges, task.means, strict=True):
+            # Where no encoding learned the task, being at the floor of other ranges is no news.
+            if _at_floor(r, means) and (r.split == "id" or not not_learned):
+                yield cls(r.split, r.length, r.floor)
+
+    def sentence(self) -> str:
+        start = f"{range_name(self.split, self.length)}: every encoding is at the floor ({self.floor:.3f}), so"
+        if self.split == "id":
+            return f"{start} nothing was learned: train longer or make the task easier"
+        return f"{start} none can do there what it learned: nothing can be compared there"
+
+
+@dataclass(frozen=True)
+class Ceiling(Alarm, kind="ceiling"):
+    """All encodings have one score that is neither the floor nor the top: the data may be at fault."""
+
+    split: Split
+    length: int
+    low: float
+    high: float
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        if task.bar is None:
+            return
+        for r, means in zip(task.ranges, task.means, strict=True):
+            if _at_floor(r, means) or len(means) < 2 or max(means) >= CEILING:
+                continue
+            middle = sum(means) / len(means)
+            low, high = (middle - NOISE, middle + NOISE) if r.sequences is None else band(middle, r.sequences)
+            if low <= min(means) and max(means) <= high:
+                yield cls(r.split, r.length, min(means), max(means))
+
+    def sentence(self) -> str:
+        where, span = range_name(self.split, self.length), f"{self.low:.3f} to {self.high:.3f}"
+        return (
+            f"{where}: every encoding has the same score within noise ({span}): suspect the data before the encodings"
+        )
+
+
+@dataclass(frozen=True)
+class Gate(Alarm, kind="gate"):
+    """Some seeds did not learn the task, so they are not scored beyond it."""
+
+    learned: Mapping[str, tuple[int, int]]
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        short = {encoding: (good, of) for encoding, (good, of) in task.learned.items() if good < of}
+        if short:
+            yield cls(short)
+
+    def sentence(self) -> str:
+        whose = listed([f"{called(encoding)} in {good} of {of}" for encoding, (good, of) in self.learned.items()])
+        return f"not every seed learned the task: {whose}; seeds that did not are not scored at longer lengths"
+
+
+def _at_floor(r: Range, means: Sequence[float]) -> bool:
+    top = r.floor + NOISE if r.sequences is None else band(r.floor, r.sequences)[1]
+    return len(means) >= 2 and max(means) <= top

@@ -1,11 +1,11 @@
 """From scores to an analysis: words, tested pairs, reach, ranks. Every rule of a fair comparison is applied here."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 
 import numpy as np
 
-from ordinate.statistics.alarms import Facts, alarms_of
+from ordinate.statistics.alarms import alarms_of
 from ordinate.statistics.cells import ranges_of
 from ordinate.statistics.grid import Grid, starts
 from ordinate.statistics.holm import pairs_of, seeds_needed
@@ -14,7 +14,7 @@ from ordinate.statistics.pairs import Sample, judge
 from ordinate.statistics.ranks import Ranks, ranks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.runs import Run, runs_of
-from ordinate.statistics.types import Alarm, Analysis, Basis, Contrast, Range, TaskAnalysis
+from ordinate.statistics.types import Analysis, Basis, Contrast, Range, StudyFacts, TaskAnalysis, TaskEvidence
 from ordinate.statistics.verdict import conclude
 from ordinate.statistics.words import Score
 
@@ -27,7 +27,7 @@ def analyze(
     *,
     alpha: float = 0.05,
     planned: Mapping[str, Sequence[str]] | None = None,
-    alarms: Mapping[str, Sequence[Alarm]] | None = None,
+    study: Mapping[str, StudyFacts] | None = None,
     steps: Mapping[str, Mapping[str, Steps]] | None = None,
     limits: Sequence[str] = (),
     preliminary: Sequence[str] = (),
@@ -35,9 +35,9 @@ def analyze(
     """All statistics of a comparison.
 
     By task: `planned` names all its encodings, so that one without any score is still in the table and in the number
-    of seeds that are needed; `alarms` are those that scores alone cannot show; `steps` tells how long learning took.
+    of seeds that are needed; `study` has what scores alone cannot show; `steps` are those that learning took.
     """
-    columns = _columns(observations)
+    columns, study, steps = _columns(observations), study or {}, steps or {}
     tasks = list(_tasks(Grid(columns, planned or {}), alpha))
     pairs = pairs_of(len(task.encodings) for task in tasks)
     needed = seeds_needed(pairs, alpha) if pairs else 0
@@ -46,21 +46,25 @@ def analyze(
         by_name[name].append(pair)
     analyzed = tuple(
         task.analysis(
-            by_name[task.name], (alarms or {}).get(task.name, ()), (steps or {}).get(task.name, {}), pairs, needed
+            by_name[task.name],
+            study.get(task.name, StudyFacts()),
+            steps.get(task.name, {}),
+            pairs,
+            needed,
         )
         for task in tasks
     )
     families = _families(analyzed, alpha)
-    relaxed = (*preliminary, *_unfinished(alarms or {}))
+    relaxed = (*preliminary, *_unfinished(study.values()))
     encodings = tuple(dict.fromkeys((*columns.encodings, *chain.from_iterable((planned or {}).values()))))
     return Analysis(analyzed, encodings, alpha, pairs, needed, families, tuple(limits), relaxed)
 
 
-def _unfinished(alarms: Mapping[str, Sequence[Alarm]]) -> tuple[str, ...]:
-    """A study whose runs are not all there is preliminary: its risk was planned for all of them."""
-    facts = [alarm.facts for own in alarms.values() for alarm in own if alarm.kind == "unfinished"]
-    runs = sum(fact["runs"] for fact in facts)
-    return (f"{sum(fact['done'] for fact in facts)} of {runs} planned runs are done",) if facts else ()
+def _unfinished(tasks: Iterable[StudyFacts]) -> tuple[str, ...]:
+    """A study that is not finished is preliminary: its risk was planned for all its runs."""
+    left = [task for task in tasks if task.done < task.runs]
+    done, runs = sum(task.done for task in left), sum(task.runs for task in left)
+    return (f"{done} of {runs} planned runs are done",) if left else ()
 
 
 def few_seeds(observations: Scored) -> tuple[str, ...]:
@@ -146,7 +150,7 @@ class _Task:
     def analysis(
         self,
         pairs: Sequence[Contrast],
-        alarms: Sequence[Alarm],
+        study: StudyFacts,
         steps: Mapping[str, Steps],
         all_pairs: int,
         needed: int,
@@ -169,7 +173,7 @@ class _Task:
             steps={e: steps[e] for e in best_first if e in steps},
             pairs=tuple(pairs),
             verdict=conclude(best_first, self.shown, pairs, learned, needed),
-            alarms=(*alarms, *alarms_of(self._alarming(), self.ranges, learned, all_pairs, needed)),
+            alarms=alarms_of(self._evidence(learned, all_pairs, needed, study)),
             unknown={e: len(self.runs[e]) - len(own) for e, own in flags.items() if len(own) < len(self.runs[e])},
         )
 
@@ -184,9 +188,11 @@ class _Task:
         seeds = tuple(run.furthest / self.trained if run.learned else None for run in known)
         return Reach(seeds, longest / self.trained, sum(run.untested for run in known if run.learned))
 
-    def _alarming(self) -> Facts:
+    def _evidence(
+        self, learned: Mapping[str, tuple[int, int]], pairs: int, needed: int, study: StudyFacts
+    ) -> TaskEvidence:
         lost = [(encoding, run) for encoding, own in self.runs.items() for run in own if run.diverged]
-        return Facts(
+        return TaskEvidence(
             bar=self.facts.bar,
             seeds=len(self.seeds),
             own_seeds={encoding: len(own) for encoding, own in self.runs.items()},
@@ -194,6 +200,11 @@ class _Task:
             diverged_beyond=[(encoding, run.seed) for encoding, run in lost if run.fine],
             differing=self.differing,
             seen=self.seen,
+            ranges=self.ranges,
+            learned=learned,
+            pairs=pairs,
+            needed=needed,
+            study=study,
         )
 
 

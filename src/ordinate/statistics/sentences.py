@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ordinate.statistics.alarms import Unfinished
 from ordinate.statistics.interval import failure_rate
 from ordinate.statistics.phrases import (
     at_headline,
@@ -36,8 +37,8 @@ def sentences(analysis: Analysis, task: TaskAnalysis) -> tuple[str, ...]:
         rest.append("One encoding alone is no comparison.")
     else:
         rest += evidence(analysis, task)
-    unfinished = next((alarm.facts for alarm in task.alarms if alarm.kind == "unfinished"), None)
-    so_far = f"So far ({unfinished['done']} of {counted(unfinished['runs'], 'run')}): " if unfinished else ""
+    unfinished = next((alarm for alarm in task.alarms if isinstance(alarm, Unfinished)), None)
+    so_far = f"So far ({unfinished.done} of {counted(unfinished.runs, 'run')}): " if unfinished else ""
     return (so_far + first, *rest)
 
 

@@ -1,10 +1,11 @@
 """All that the scores of a comparison say, as plain data; `report` turns it into words."""
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import ClassVar, Literal, Self
 
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.observations import Direction, RangeKey, Split, range_name
@@ -106,11 +107,70 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Alarm:
-    """Something that a reader must know before believing a table: its kind, and the facts that belong to it."""
+class ArmFacts:
+    """What a study knows of one encoding on a task beside its scores."""
 
-    kind: str  # see report/alarms.py, which has a sentence for each
-    facts: dict[str, Any]
+    encoding: str
+    rate: float | None = None  # the learning rate that the sweep chose; none: no rate led to a score
+    edge: Literal["largest", "smallest"] | None = None  # where that rate lies at an edge of the sweep
+    added: float | None = None  # the norm of what the encoding adds to token embeddings at the start,
+    embedding: float | None = None  # and theirs
+    failed: Mapping[str, tuple[Sequence[str], int]] = field(default_factory=dict)  # what: errors, of how many runs
+    damaged: tuple[tuple[str, int, float, str], ...] = ()  # run, seed, learning rate and error
+
+
+@dataclass(frozen=True)
+class StudyFacts:
+    """What a study knows of a task beside its scores; a file of results knows nothing."""
+
+    done: int = 0
+    runs: int = 0  # that are planned
+    arms: tuple[ArmFacts, ...] = ()
+
+
+@dataclass(frozen=True)
+class TaskEvidence:
+    """All that the alarms of a task are checked against."""
+
+    bar: float | None
+    seeds: int  # of all encodings together
+    own_seeds: Mapping[str, int]  # of each encoding
+    diverged: Sequence[tuple[str, int]]  # encodings and seeds
+    diverged_beyond: Sequence[tuple[str, int]]  # those that have a score in distribution
+    differing: Sequence[RangeKey]  # ranges on which not all runs had the same problems
+    seen: Mapping[RangeKey, float]  # range: the largest share of its problems that training showed
+    ranges: Sequence[Range]
+    learned: Mapping[str, tuple[int, int]]  # as in TaskAnalysis
+    pairs: int
+    needed: int  # seeds, for a claim about any pair
+    study: StudyFacts
+
+    @cached_property
+    def means(self) -> list[list[float]]:
+        """Of each range: the mean of each encoding that has scores, over all its seeds."""
+        scores = ([[s for s in cell.scores if s is not None] for cell in r.cells] for r in self.ranges)
+        return [[sum(own) / len(own) for own in cells if own] for cells in scores]
+
+
+@dataclass(frozen=True)
+class Alarm(ABC):
+    """What a reader must know before believing a table; the fields of a subclass are its facts (see alarms.py)."""
+
+    kind: ClassVar[str]
+    every: ClassVar[list[type["Alarm"]]] = []  # in the order of definition
+
+    def __init_subclass__(cls, *, kind: str) -> None:
+        cls.kind = kind
+        Alarm.every.append(cls)
+
+    @classmethod
+    @abstractmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        """One for each occurrence in a task."""
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """Which encodings, what, and what to do."""
 
 
 class Finding(StrEnum):

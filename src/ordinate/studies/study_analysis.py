@@ -1,13 +1,13 @@
 """What a study has found so far: its scores, the alarms that scores alone cannot show, and whether it is settled."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from ordinate.results.run_result import RunResult
-from ordinate.statistics.alarms import oversized
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.reach import Steps
-from ordinate.statistics.types import Alarm, Analysis, TaskAnalysis
+from ordinate.statistics.types import Analysis, ArmFacts, StudyFacts, TaskAnalysis
 from ordinate.statistics.words import Word
 from ordinate.studies.study_state import Arm, StudyState
 
@@ -18,7 +18,7 @@ def analyze_study(state: StudyState, seeds: int) -> Analysis:
         observations(state, seeds),
         alpha=state.looks.alpha,
         planned={name: [e for task, e, _ in state.study.bases if task == name] for name in state.study.tasks},
-        alarms=alarms(state, seeds),
+        study=facts(state, seeds),
         steps=steps_of(state, seeds),
         limits=[f"to be done in time, given up were: {', '.join(state.study.gave_up)}"] if state.study.gave_up else (),
         preliminary=state.study.relaxed,
@@ -30,17 +30,15 @@ def observations(state: StudyState, seeds: int) -> list[Observation]:
     return [item for arm in state.arms() for seed in range(1, seeds + 1) for item in _observed(state, arm, seed)]
 
 
-def alarms(state: StudyState, seeds: int) -> dict[str, list[Alarm]]:
+def facts(state: StudyState, seeds: int) -> dict[str, StudyFacts]:
     """By task, what scores alone cannot show."""
-    arms, found = state.arms(), {task: list[Alarm]() for task in state.study.tasks}
-    for name, own in found.items():
-        runs = [state.config(arm, seed, arm.rate) for arm in arms if arm.task == name for seed in range(1, seeds + 1)]
+    by_task = {}
+    for name in state.study.tasks:
+        arms = [arm for arm in state.arms() if arm.task == name]
+        runs = [state.config(arm, seed, arm.rate) for arm in arms for seed in range(1, seeds + 1)]
         done = sum(state.result(config) is not None for config in runs)
-        if done < len(runs):
-            own.append(Alarm("unfinished", {"done": done, "runs": len(runs)}))
-    for arm in arms:
-        found[arm.task].extend(_alarms(state, arm, seeds))
-    return found
+        by_task[name] = StudyFacts(done, len(runs), tuple(_facts(state, arm, seeds) for arm in arms))
+    return by_task
 
 
 def _observed(state: StudyState, arm: Arm, seed: int) -> Iterator[Observation]:
@@ -72,28 +70,23 @@ def steps_of(state: StudyState, seeds: int) -> dict[str, dict[str, Steps]]:
     return found
 
 
-def _alarms(state: StudyState, arm: Arm, seeds: int) -> Iterator[Alarm]:
-    sweep = arm.sweep
+def _facts(state: StudyState, arm: Arm, seeds: int) -> ArmFacts:
+    sweep, rate = arm.sweep, None
+    edge: Literal["largest", "smallest"] | None = None
     if sweep and sweep.at_edge:
-        side = "largest" if sweep.chosen == sweep.points[-1].rate else "smallest"
-        facts = {"encoding": arm.encoding, "rate": sweep.chosen, "side": side}
-        yield Alarm("grid edge", facts) if sweep.tied else Alarm("no rate", {"encoding": arm.encoding})
-    for norms in [result.norms for result in _results(state, arm, seeds)][:1]:
-        added, embedding = norms.encoding_norm, norms.embedding_norm
-        if oversized(added, embedding):
-            times = added / embedding if added and embedding else None
-            yield Alarm("sizes", {"encoding": arm.encoding, "times": times})
+        edge = "largest" if sweep.chosen == sweep.points[-1].rate else "smallest"
+        rate = sweep.chosen if sweep.tied else None
+    norms = next((result.norms for result in _results(state, arm, seeds)), None)
     pilots = [state.pilot(arm, point.rate) for point in sweep.points] if sweep else []
     configs = [state.config(arm, seed, arm.rate) for seed in range(1, seeds + 1)]
-    for what, members in (("learning rates", pilots), ("runs", configs)):
-        errors = [state.failed[c.id] for c in members if c.id in state.failed and c.id not in state.damaged]
-        if errors:
-            facts = {"encoding": arm.encoding, "what": what, "failed": len(errors), "of": len(members)}
-            yield Alarm("failed", {**facts, "error": errors[0]})
-        for config in members:
-            if config.id in state.damaged:
-                facts = {"encoding": arm.encoding, "seed": config.seed, "rate": config.lr, "run": config.id}
-                yield Alarm("damaged", {**facts, "error": state.damaged[config.id]})
+    errors = {run: error for run, error in state.failed.items() if run not in state.damaged}
+    failed = {
+        what: ([errors[c.id] for c in members if c.id in errors], len(members))
+        for what, members in (("learning rates", pilots), ("runs", configs))
+    }
+    damaged = tuple((c.id, c.seed, c.lr, state.damaged[c.id]) for c in (*pilots, *configs) if c.id in state.damaged)
+    added, embedding = (norms.encoding_norm, norms.embedding_norm) if norms else (None, None)
+    return ArmFacts(arm.encoding, rate, edge, added, embedding, failed, damaged)
 
 
 def settled(task: TaskAnalysis) -> bool:
