@@ -16,11 +16,11 @@ from benchmarks.measure import Row, compare, in_turns
 from benchmarks.plain_lm import PlainModel
 from benchmarks.text import write_text
 from ordinate import ModelConfig
-from ordinate.lm.config import TrunkConfig, resolve
-from ordinate.lm.meter import matmul_rate
+from ordinate.lm.config import Options, TrunkConfig, resolve
+from ordinate.lm.hardware import matmul_rate
+from ordinate.lm.lm_recipe import LMRecipe
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.stream import training_rows
-from ordinate.lm.trainer import Options, Trainer
 from ordinate.text.corpus import Corpus
 from ordinate.text.prepare import prepare
 from ordinate.text.request import request
@@ -46,12 +46,12 @@ def steps(size: str, folder: Path, rounds: int, settings: dict[str, object]) -> 
     corpus = small_corpus(folder, resolve(size, "rope", "", settings)[0].model.vocabulary, 50_000 if settings else TEXT)
     config = resolve(size, "rope", corpus.fingerprint, settings)[0]
     open_rows = resolve(size, "rope", corpus.fingerprint, settings | {"packing": "continue+unmasked"})[0]
-    ours, unmasked = (Trainer(c, corpus, Options(device="cpu"), Ranks()) for c in (config, open_rows))
+    ours, unmasked = (LMRecipe(c, corpus, Options(device="cpu"), Ranks()) for c in (config, open_rows))
     plain, theirs = PlainModel(config.model), borrowed(config.model)
     times = in_turns(
         {
-            "ours": ours.advance,
-            "ours, documents unmasked": unmasked.advance,
+            "ours": ours.train_step,
+            "ours, documents unmasked": unmasked.train_step,
             "plain modules": loop(plain, config, corpus),
             "x-transformers": loop(theirs, config, corpus),
         },

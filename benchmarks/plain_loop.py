@@ -16,7 +16,7 @@ from ordinate.core.task import UNSCORED
 from ordinate.training.config import RunConfig, resolve
 from ordinate.training.data import TrainingData, evaluation_sets
 from ordinate.training.loop import CHECKED, check_every
-from ordinate.training.schedule import rate
+from ordinate.training.schedule import task_schedule
 
 SETTINGS = {"lr": 0.001, "budget": "fixed"}
 KINDS = {
@@ -52,7 +52,7 @@ def run(config: RunConfig, kind: str) -> dict[str, float]:
         loss.backward()
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         for group in optimizer.param_groups:
-            group["lr"] = rate(config, step)
+            group["lr"] = task_schedule(config).rate(step)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         if (step + 1) % check_every(config, task) == 0:

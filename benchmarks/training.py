@@ -122,7 +122,7 @@ def shares(runs: Runs, rounds: int, names: list[str]) -> list[Row]:
                 evaluate(begun.model.eval(), begun.task, begun.config, chosen)
 
         update = lambda t=begun, b=batch: t.update(b)  # noqa: E731
-        journal = lambda t=begun, o=(parts, loss, logits, gradient): t._journal(*o, 0.0, 0.0, False)  # noqa: E731
+        journal = lambda t=begun, o=(parts, loss, logits, gradient): t._journal(*o, False)  # noqa: E731
         times = in_turns({"data": draw, "step": update, "journal": journal, "check": check}, rounds=rounds)
         scoring = min(in_turns({"scores": score}, rounds=2)["scores"])
         best = min(times["step"])

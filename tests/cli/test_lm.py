@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from ordinate.lm import checkpoint
 from ordinate.text.prepare import prepare
 from ordinate.text.request import request
+from ordinate.training import checkpoint
 
 from .conftest import Forked, Program
 
@@ -42,7 +42,7 @@ def test_two_budgets_in_one_command_and_nothing_twice(ordinate: Program, folder:
         "--checkpoints", str(tmp_path), "--threads", "1", *SMALL,
     )  # fmt: skip
     planned = json.loads(ordinate("lm", "plan", *command[2:12], *SMALL, "--json").out)
-    assert [leg["what"] for leg in planned["stretches"]] == ["trunk", "branch", "trunk", "branch"]
+    assert [segment["what"] for segment in planned["segments"]] == ["trunk", "branch", "trunk", "branch"]
     assert planned["tokens"] < planned["separate_tokens"]
     done = ordinate(*command)
     assert done.code == 0, done.err
@@ -140,8 +140,9 @@ def test_a_checkpoint_of_something_else_is_left_alone(ordinate: Program, folder:
     )  # fmt: skip
     stranger = tmp_path / "nano_rope_trunk_s42" / "latest.pt"
     stranger.parent.mkdir()
-    checkpoint.save(stranger, "another", {"step": 3, "journal": 0, "model": {}, "optimizer": {}})
+    state = checkpoint.TrainingState(3, 0.0, 0)
+    checkpoint.save(stranger, "another", checkpoint.SavedTensors({}, {}), state)
     before = stranger.read_bytes()
     done = ordinate(*command)
-    assert done.code == 2 and "belongs to another model" in done.err
+    assert done.code == 2 and "belongs to another configuration" in done.err
     assert stranger.read_bytes() == before

@@ -12,7 +12,7 @@ import pytest
 
 from ordinate.store import open_store
 from ordinate.store.files import LARGEST
-from ordinate.training import again
+from ordinate.training import rerun_command
 
 from .conftest import Program
 from .test_store import SETTINGS, carry_out, checked, compared, report, whole
@@ -158,7 +158,7 @@ def test_no_temporary_name_is_told(ordinate: Program, compared: Path) -> None:
     (run / "result.json").unlink()
     (run / "env.json").unlink()
     (run / "env.json").mkdir()
-    command = shlex.split(again.command(open_store(compared).run(run.name).config) or "")[1:]
+    command = shlex.split(rerun_command.command(open_store(compared).run(run.name).config) or "")[1:]
     done = ordinate(*command, "--store", "runs")
     assert done.code == 2 and f"{run.name}/env.json is a folder, where a file belongs: move it away" in done.err
     (run / "env.json").rmdir()

@@ -9,14 +9,14 @@ from random import Random
 from tempfile import mkdtemp
 from typing import Any
 
-from ordinate.lm import meter
-from ordinate.lm.config import resolve
-from ordinate.lm.course import Course
-from ordinate.lm.schedule import branches
-from ordinate.lm.stretch import Stopped
-from ordinate.lm.trainer import Now, Options
+from ordinate.lm import hardware
+from ordinate.lm.budgets import branches
+from ordinate.lm.config import Options, resolve
+from ordinate.lm.train import LMTraining
 from ordinate.text.prepare import prepare
 from ordinate.text.request import request
+from ordinate.training import Progress
+from ordinate.training.interruption import Interrupted
 
 from .damage import damage
 
@@ -31,7 +31,7 @@ PREPARE = ["lm", "prepare", "text:text", "-o", "data/made", "--vocabulary", "260
 @cache
 def whole_model() -> Path:
     """A corpus, a model that was trained to one budget, and its trunk on the way to the next."""
-    meter.SECONDS = 0.0  # nobody waits for the speed of the machine to be measured
+    hardware.SECONDS = 0.0  # nobody waits for the speed of the machine to be measured
     folder = Path(mkdtemp(prefix="ordinate-fuzz-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "text").mkdir()
@@ -41,16 +41,16 @@ def whole_model() -> Path:
     corpus = prepare(asked, folder / "data" / "made", workers=0)
     config, decay = resolve("nano", "rope", corpus.fingerprint, SETTINGS)
     options = Options(device="cpu", valid_tokens=VALID, log_every=1, save_every=0.0)
-    course, steps = Course(config, corpus, folder / "checkpoints", options), [0]
+    training, steps = LMTraining(config, corpus, folder / "checkpoints", options), [0]
 
-    def count(now: Now) -> None:
+    def count(now: Progress) -> None:
         steps[0] += 1
 
     done, *_ = planned = branches(config, list(BUDGETS), decay)
-    course.run([done], count)
+    training.run([done], count)
     end = steps[0] + 3
-    with suppress(Stopped):
-        course.run(planned, count, lambda: steps[0] >= end)
+    with suppress(Interrupted):
+        training.run(planned, count, lambda: steps[0] >= end)
     return folder
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.lm import meter
+from ordinate.lm import hardware
 from ordinate.text.corpus import Corpus
 from ordinate.text.prepare import prepare
 from ordinate.text.request import request
@@ -14,7 +14,7 @@ from ordinate.text.request import request
 @pytest.fixture(autouse=True)
 def _unmetered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the speed of the machine to be measured."""
-    monkeypatch.setattr(meter, "SECONDS", 0.0)
+    monkeypatch.setattr(hardware, "SECONDS", 0.0)
 
 
 @pytest.fixture(scope="session")

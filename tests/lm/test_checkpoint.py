@@ -11,36 +11,47 @@ import pytest
 import torch
 
 from ordinate.core.errors import InputError
-from ordinate.lm import checkpoint
+from ordinate.lm.config import Options
+from ordinate.lm.lm_recipe import LMRecipe
 from ordinate.lm.ranks import Ranks
-from ordinate.lm.trainer import Options, Trainer
 from ordinate.text.corpus import Corpus
+from ordinate.training import checkpoint
+from ordinate.training.checkpoint import TrainingState
 
 from .small import DEVICE, small_config
 
 OPTIONS = Options(device=DEVICE)
 
 
+def _save(path: Path, recipe: LMRecipe) -> None:
+    tensors = checkpoint.collect(recipe.model, recipe.optimizer)
+    checkpoint.save(path, "me", tensors, TrainingState(recipe.step, 0.5, 0))
+
+
+def _load(path: Path, recipe: LMRecipe) -> TrainingState:
+    return checkpoint.load(path, "me", recipe.model, recipe.optimizer, TrainingState, last=1000)
+
+
 @pytest.fixture
-def trainer(corpus: Corpus) -> Trainer:
-    made = Trainer(small_config(corpus), corpus, OPTIONS, Ranks())
-    made.advance()
+def trainer(corpus: Corpus) -> LMRecipe:
+    made = LMRecipe(small_config(corpus), corpus, OPTIONS, Ranks())
+    made.train_step()
     return made
 
 
 @pytest.fixture
-def path(trainer: Trainer, tmp_path: Path) -> Path:
-    checkpoint.save(tmp_path / "latest.pt", "me", {**trainer.state(), "journal": 0})
+def path(trainer: LMRecipe, tmp_path: Path) -> Path:
+    _save(tmp_path / "latest.pt", trainer)
     return tmp_path / "latest.pt"
 
 
-def test_what_was_saved_comes_back(trainer: Trainer, path: Path, corpus: Corpus) -> None:
-    other = Trainer(small_config(corpus, seed=7), corpus, OPTIONS, Ranks())
-    rest = checkpoint.load(path, "me", other.model, other.optimizer)
-    assert rest["step"] == 1
-    other.config, other.step = trainer.config, rest["step"]
+def test_what_was_saved_comes_back(trainer: LMRecipe, path: Path, corpus: Corpus) -> None:
+    other = LMRecipe(small_config(corpus, seed=7), corpus, OPTIONS, Ranks())
+    rest = _load(path, other)
+    assert rest == TrainingState(1, 0.5, 0)
+    other.config, other.step = trainer.config, rest.step
     for made in (trainer, other):
-        made.advance()
+        made.train_step()
     for a, b in zip(trainer.model.parameters(), other.model.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -84,14 +95,14 @@ _NAME = "embedding.weight"
     ],
 )  # fmt: skip
 def test_a_changed_checkpoint_is_refused_before_any_of_it_is_used(
-    trainer: Trainer, path: Path, change: Callable[[dict[str, Any]], None]
+    trainer: LMRecipe, path: Path, change: Callable[[dict[str, Any]], None]
 ) -> None:
     content = torch.load(path, weights_only=True)
     change(content)
     torch.save(content, path)
     before = [weight.detach().clone() for weight in trainer.model.parameters()]
     with pytest.raises(InputError, match="move it away"):
-        checkpoint.load(path, "me", trainer.model, trainer.optimizer)
+        _load(path, trainer)
     assert all(torch.equal(a, b) for a, b in zip(before, trainer.model.parameters(), strict=True))
 
 
@@ -106,11 +117,11 @@ class Evil:
 
 
 @pytest.mark.parametrize("how", ["torch", "pickle", "cut", "garbage", "empty"])
-def test_a_hostile_or_damaged_file_is_refused_and_runs_nothing(trainer: Trainer, path: Path, how: str) -> None:
+def test_a_hostile_or_damaged_file_is_refused_and_runs_nothing(trainer: LMRecipe, path: Path, how: str) -> None:
     evil, data = Evil(path.with_name("evil")), path.read_bytes()
     match how:
         case "torch":
-            torch.save({"schema": 1, "owner": "me", "model": evil}, path)
+            torch.save({"schema": checkpoint.SCHEMA, "owner": "me", "model": evil}, path)
         case "pickle":
             path.write_bytes(pickle.dumps(evil))
         case "cut":
@@ -120,22 +131,24 @@ def test_a_hostile_or_damaged_file_is_refused_and_runs_nothing(trainer: Trainer,
         case "empty":
             path.write_bytes(b"")
     with pytest.raises(InputError, match="no checkpoint"):
-        checkpoint.load(path, "me", trainer.model, trainer.optimizer)
+        _load(path, trainer)
     assert not evil.target.exists()
 
 
 def test_what_an_encoding_drew_at_its_start_is_in_a_checkpoint(corpus: Corpus, tmp_path: Path) -> None:
     """Some keep what they drew as buffers, which no optimizer knows."""
-    made, other = (Trainer(small_config(corpus, "fope", seed=seed), corpus, OPTIONS, Ranks()) for seed in (1, 2))
-    checkpoint.save(tmp_path / "latest.pt", "me", {**made.state(), "journal": 0})
-    checkpoint.load(tmp_path / "latest.pt", "me", other.model, other.optimizer)
+    made, other = (LMRecipe(small_config(corpus, "fope", seed=seed), corpus, OPTIONS, Ranks()) for seed in (1, 2))
+    _save(tmp_path / "latest.pt", made)
+    _load(tmp_path / "latest.pt", other)
     assert made.validate() == other.validate()
 
 
 def _save_forever(path: Path, steps: Connection) -> None:
-    for step in range(10_000):
-        state = {"step": step, "journal": 0, "seconds": 0.0, "optimizer": {}}
-        checkpoint.save(path, "me", {**state, "model": {"w": torch.full((200_000,), float(step))}})
+    part = torch.zeros(200_000)
+    for step in range(1, 10_000):
+        moments = {"w": {"step": torch.tensor(float(step)), "exp_avg": part, "exp_avg_sq": part}}
+        tensors = checkpoint.SavedTensors({"w": torch.full((200_000,), float(step))}, moments)  # type: ignore[arg-type]
+        checkpoint.save(path, "me", tensors, TrainingState(step, 0.0, 0))
         steps.send(step)
 
 
@@ -152,5 +165,6 @@ def test_a_kill_during_saving_leaves_a_checkpoint_that_loads(tmp_path: Path) -> 
         process.join()
         model = torch.nn.Module()
         model.w = torch.nn.Parameter(torch.zeros(200_000))
-        rest = checkpoint.load(path, "me", model, torch.optim.AdamW(model.parameters()))
-        assert torch.equal(model.w, torch.full((200_000,), float(rest["step"])))
+        optimizer = torch.optim.AdamW(model.parameters())
+        rest = checkpoint.load(path, "me", model, optimizer, TrainingState, last=10_000)
+        assert torch.equal(model.w, torch.full((200_000,), float(rest.step)))

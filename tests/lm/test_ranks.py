@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from ordinate.core.errors import InputError
-from ordinate.lm.course import Course
+from ordinate.lm.config import Options
+from ordinate.lm.lm_recipe import LMRecipe
 from ordinate.lm.ranks import Ranks, spread
-from ordinate.lm.trainer import Options, Trainer
+from ordinate.lm.train import LMTraining
 from ordinate.text.corpus import Corpus
 
 from .small import DEVICE, decay, small_config
@@ -34,10 +35,10 @@ def together(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _alone(corpus: Corpus) -> Trainer:
-    trainer = Trainer(small_config(corpus), corpus, Options(device=DEVICE), Ranks())
+def _alone(corpus: Corpus) -> LMRecipe:
+    trainer = LMRecipe(small_config(corpus), corpus, Options(device=DEVICE), Ranks())
     for _ in range(STEPS):
-        trainer.advance()
+        trainer.train_step()
     return trainer
 
 
@@ -49,20 +50,20 @@ def test_two_ranks_learn_what_one_learns(together: Path, corpus: Corpus, shard: 
     for name, weight in alone.model.named_parameters():
         torch.testing.assert_close(kept["model"][name], weight.detach().cpu(), rtol=0, atol=1e-5, msg=name)
     scores = json.loads((together / f"{shard}.json").read_text())
-    assert scores["valid_loss"] == pytest.approx(alone.validate()["valid_loss"], rel=1e-5)
+    assert scores["valid_loss"] == pytest.approx(alone.validate().valid_loss, rel=1e-5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shard", ["none", "fsdp2"])
 def test_one_process_goes_on_with_what_two_ranks_began(together: Path, corpus: Corpus, shard: str) -> None:
     """They stopped in the trunk; one process finishes it and its branch."""
-    from ordinate.lm.schedule import branches
+    from ordinate.lm.budgets import branches
 
     config = small_config(corpus)
     planned = branches(config, [12 * config.step_tokens], decay)
     options = Options(device=DEVICE, valid_tokens=64)
-    (mixed,) = Course(config, corpus, together / f"course-{shard}", options).run(planned)
-    (alone,) = Course(config, corpus, together / f"alone-{shard}", options).run(planned)
+    (mixed,) = LMTraining(config, corpus, together / f"training-{shard}", options).run(planned)
+    (alone,) = LMTraining(config, corpus, together / f"alone-{shard}", options).run(planned)
     found, wanted = (torch.load(folder / "latest.pt", weights_only=True)["model"] for folder in (mixed, alone))
     for name in wanted:
         torch.testing.assert_close(found[name], wanted[name], rtol=0, atol=1e-5, msg=name)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ordinate.core.errors import InputError
-from ordinate.lm.sizes import RECIPES, flops_per_token, parameters, shape
+from ordinate.lm.sizes import SIZES, flops_per_token, parameters, shape
 from ordinate.model import Transformer
 
 COUNTS = {"tiny": 58_727_680, "small": 163_598_592, "medium": 469_815_296, "large": 1_208_029_184}
@@ -24,9 +24,9 @@ def test_an_encodings_own_parameters_are_counted_apart() -> None:
     assert parameters(shape("tiny", "learned")) == (COUNTS["tiny"], 1024 * 512)
 
 
-@pytest.mark.parametrize("size", RECIPES)
+@pytest.mark.parametrize("size", SIZES)
 def test_budgets_rise(size: str) -> None:
-    assert list(RECIPES[size].budgets) == sorted(RECIPES[size].budgets)
+    assert list(SIZES[size].budgets) == sorted(SIZES[size].budgets)
 
 
 def test_operations_of_a_step_are_those_that_torch_counts() -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 import torch
 from small import DEVICE, decay, small_config  # type: ignore[import-not-found]
 
-from ordinate.lm import checkpoint
-from ordinate.lm.course import Course
+from ordinate.lm.budgets import branches
+from ordinate.lm.config import Options
+from ordinate.lm.lm_recipe import LMRecipe
 from ordinate.lm.ranks import joined
-from ordinate.lm.schedule import branches
-from ordinate.lm.stretch import Stopped
-from ordinate.lm.trainer import Options, Trainer
+from ordinate.lm.train import LMTraining
 from ordinate.text.corpus import open_corpus
+from ordinate.training import checkpoint
+from ordinate.training.interruption import Interrupted
 
 
 def main(data: Path, folder: Path) -> None:
@@ -24,22 +25,23 @@ def main(data: Path, folder: Path) -> None:
     with joined(torch.device(DEVICE)) as ranks:
         for shard in ("none", "fsdp2"):
             options = Options(device=DEVICE, shard=shard, micro_batch=1)  # type: ignore[arg-type]
-            trainer = Trainer(config, corpus, options, ranks)
+            trainer = LMRecipe(config, corpus, options, ranks)
             for _ in range(10):
-                trainer.advance()
-            state, scores = {**trainer.state(), "journal": 0}, trainer.validate()
+                trainer.train_step()
+            tensors, scores = checkpoint.collect(trainer.model, trainer.optimizer), trainer.validate()
             if ranks.first:
-                checkpoint.save(folder / f"{shard}.pt", "me", state)
-                (folder / f"{shard}.json").write_text(json.dumps(scores))
+                state = checkpoint.TrainingState(trainer.step, 0.0, 0)
+                checkpoint.save(folder / f"{shard}.pt", "me", tensors, state)
+                (folder / f"{shard}.json").write_text(json.dumps(scores._asdict()))
 
-            course = Course(
-                config, corpus, folder / f"course-{shard}",
+            training = LMTraining(
+                config, corpus, folder / f"training-{shard}",
                 replace(options, log_every=1, save_every=0.0, valid_tokens=64), ranks,
             )  # fmt: skip
             planned = branches(config, [12 * config.step_tokens], decay)
             seen: list[int] = []
-            with suppress(Stopped):
-                course.run(planned, lambda now, seen=seen: seen.append(now.step), lambda seen=seen: len(seen) >= 5)
+            with suppress(Interrupted):
+                training.run(planned, lambda now, seen=seen: seen.append(now.step), lambda seen=seen: len(seen) >= 5)
 
 
 if __name__ == "__main__":

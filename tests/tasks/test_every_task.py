@@ -15,13 +15,7 @@ from ordinate.core.task import UNSCORED, Task
 from ordinate.statistics.distributions import band
 from ordinate.training.baselines import Baselines, baselines, score
 
-MODES = {
-    "k_back": [{"mode": "match"}, {"k": (1, 3, 8)}, {"k": (2, 5), "mode": "match"}],
-    "first_last": [{"mode": "bits"}, {"mode": "pairs"}],
-    "shift_pattern": [{"mode": "where"}],
-    "value_at_position": [{"balanced": False}],
-}
-CASES = [(name, parameters) for name in tasks.names() for parameters in [{}, *MODES.get(name, [])]]
+CASES = [(name, parameters) for name in tasks.names() for parameters in [{}, *tasks.registry.get(name).variants]]
 
 every_name = pytest.mark.parametrize("name", tasks.names())
 every_case = pytest.mark.parametrize(("name", "parameters"), CASES, ids=[f"{n}-{p}" if p else n for n, p in CASES])
@@ -128,10 +122,8 @@ def test_the_next_batch_is_another_one(name: str, parameters: dict[str, Any]) ->
 
 
 @every_case
-def test_chance_is_what_a_constant_answer_scores(
-    name: str, parameters: dict[str, Any], measured: dict[str, Any]
-) -> None:
-    task, found = measured[f"{name}{parameters}"]
+def test_chance_is_what_a_constant_answer_scores(name: str, parameters: dict[str, Any]) -> None:
+    task, found = measured(name, parameters)
     length = task.train_lengths[1]
     if task.metric == "loss":
         batch = task.sample(50, length, generator(0))
@@ -143,20 +135,23 @@ def test_chance_is_what_a_constant_answer_scores(
 
 
 @every_case
-def test_counting_tokens_does_not_solve_what_needs_order(
-    name: str, parameters: dict[str, Any], measured: dict[str, Any]
-) -> None:
-    task, found = measured[f"{name}{parameters}"]
+def test_counting_tokens_does_not_solve_what_needs_order(name: str, parameters: dict[str, Any]) -> None:
+    task, found = measured(name, parameters)
     if task.needs_order and task.metric != "loss":
         assert found.floor < 0.9 * task.bar
 
 
-@pytest.fixture(scope="module")
-def measured() -> dict[str, tuple[Task, Baselines]]:
-    """Every case with its baselines at its longest trained length, measured once."""
-    torch.set_num_threads(1)
-    made = {f"{name}{parameters}": tasks.create(name, **parameters) for name, parameters in CASES}
-    return {key: (task, baselines(task, task.train_lengths[1])) for key, task in made.items()}
+MEASURED: dict[str, tuple[Task, Baselines]] = {}
+
+
+def measured(name: str, parameters: dict[str, Any]) -> tuple[Task, Baselines]:
+    """A case with its baselines at its longest trained length, measured once."""
+    key = f"{name}{parameters}"
+    if key not in MEASURED:
+        torch.set_num_threads(1)
+        task = tasks.create(name, **parameters)
+        MEASURED[key] = task, baselines(task, task.train_lengths[1])
+    return MEASURED[key]
 
 
 @every_case
@@ -182,12 +177,17 @@ def test_declarations_hold_together(name: str, parameters: dict[str, Any]) -> No
 
 @every_name
 def test_other_lengths_are_tested_at_multiples(name: str) -> None:
-    """Lengths of the task's own belong to its own training lengths; whoever trains elsewhere has multiples tested."""
+    """Lengths that a task declares belong to its own training lengths; other training lengths have multiples tested."""
     task = tasks.create(name)
-    trained = task.train_lengths[1] + 8
-    multiples = tuple(round(multiple * trained) for multiple in (1.25, 1.5, 2, 3, 4))
-    assert task.beyond(trained) == (() if task.longer == () else multiples)
-    assert task.beyond(task.train_lengths[1]) == (task.longer if task.longer is not None else (40, 48, 64, 96, 128))
+    longest = task.train_lengths[1]
+    own, other = (tuple(round(m * trained) for m in (1.25, 1.5, 2, 3, 4)) for trained in (longest, longest + 8))
+    assert task.beyond(longest + 8) == (() if task.longer == () else other)
+    assert task.beyond(longest) == (task.longer if task.longer is not None else own)
+
+
+def test_the_default_lengths() -> None:
+    assert tasks.create("k_back").train_lengths == (8, 32)
+    assert tasks.create("k_back").beyond(32) == (40, 48, 64, 96, 128)
 
 
 @pytest.mark.parametrize("trained", [1, 2, 3, 4, 5])

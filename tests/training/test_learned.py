@@ -10,7 +10,7 @@ from ordinate import tasks
 from ordinate.store import Store
 from ordinate.training import Progress, loop, resolve, schedule, train
 from ordinate.training.evaluate import Scores, evaluate
-from ordinate.training.schedule import ending, rate
+from ordinate.training.schedule import ending, task_schedule
 
 from .runs import outcome, small, words
 from .test_resume import stopped
@@ -82,8 +82,10 @@ def test_two_checks_in_a_row(
     config = small(steps=STEPS)
     assert (result.learned_at, result.steps, result.status) == (at, end, "finished")
     assert ending(config, learned)[1] == end
-    assert rates == [rate(config, s, learned if learned is not None and s >= learned else None) for s in range(end)]
-    assert rates == [rate(config, s, learned) for s in range(end)]
+    assert rates == [
+        task_schedule(config, learned if learned is not None and s >= learned else None).rate(s) for s in range(end)
+    ]
+    assert rates == [task_schedule(config, learned).rate(s) for s in range(end)]
     told = {p.step: (p.learned, p.steps) for p in seen if not p.evaluating}
     for step, (known, last) in told.items():
         assert known is (learned is not None and step >= learned)
@@ -101,7 +103,7 @@ def test_a_fixed_budget_runs_to_its_end(scripted: Callable[..., None], tmp_path:
     scripted(10, 15)
     result, seen, rates = course(tmp_path, budget="fixed")
     assert (result.learned_at, result.steps, len(rates)) == (10, STEPS, STEPS)
-    assert rates == [rate(small(steps=STEPS, budget="fixed"), step) for step in range(STEPS)]
+    assert rates == [task_schedule(small(steps=STEPS, budget="fixed")).rate(step) for step in range(STEPS)]
     assert {p.steps for p in seen} == {STEPS}
 
 
@@ -180,7 +182,7 @@ def test_stopped_in_every_step_it_ends_the_same(whole: dict[str, Any], tmp_path:
 )
 def test_checks_take_a_small_share_of_the_training(name: str, settings: dict[str, Any]) -> None:
     """By the accounting of tokens: forward once for a check, forward and twice that back for a step."""
-    config = resolve(dict(task=name, encoding="rope_2d" if name == "image_pattern" else "rope") | settings)
+    config = resolve(dict(task=name, encoding="rope_2d" if tasks.create(name).axes == 2 else "rope") | settings)
     task = config.make_task()
     every = OWN(config, task)
     checks = config.steps // every

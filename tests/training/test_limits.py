@@ -11,8 +11,8 @@ from ordinate.core.task import MOST_ITEMS
 from ordinate.store import Store
 from ordinate.studies.plan import plan
 from ordinate.training import resolve
+from ordinate.training.config_limits import STATE, step_bytes
 from ordinate.training.footprint import memory as footprint
-from ordinate.training.limits import STATE, step_bytes
 from ordinate.training.loop import Training
 from ordinate.training.overhead import Sizes
 

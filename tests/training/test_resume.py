@@ -17,7 +17,7 @@ from ordinate import InputError
 from ordinate.store import Run, Store
 from ordinate.store.files import Journal
 from ordinate.store.holder import Holder
-from ordinate.training import RunConfig, checkpoint, loop, schedule, train
+from ordinate.training import Progress, RunConfig, loop, schedule, task_checkpoint, train
 
 from .runs import Process, outcome, small
 
@@ -167,7 +167,7 @@ def test_interrupted_by_its_watcher_it_goes_on(tmp_path: Path) -> None:
     expected = outcome(train(config, Store(tmp_path / "whole")))
     store, steps = Store(tmp_path / "interrupted"), []
 
-    def watch(progress: loop.Progress) -> None:
+    def watch(progress: Progress) -> None:
         steps.append(progress.step)
         if len(steps) == 9:
             raise KeyboardInterrupt
@@ -206,7 +206,7 @@ def interrupted(config: RunConfig, store: Store) -> Run:
 def stopped(config: RunConfig, store: Store, step: int) -> None:
     """Do a run that saves in every step until that step is done, but not saved."""
 
-    def stop(progress: loop.Progress) -> None:
+    def stop(progress: Progress) -> None:
         if progress.step == step:
             raise KeyboardInterrupt
 
@@ -219,11 +219,11 @@ def stopped(config: RunConfig, store: Store, step: int) -> None:
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
     store = Store(tmp_path)
     one, two = (interrupted(small(seed=seed), store) for seed in (0, 1))
-    before = (two.folder / checkpoint.NAME).read_bytes()
-    (two.folder / checkpoint.NAME).write_bytes((one.folder / checkpoint.NAME).read_bytes())
+    before = (two.folder / task_checkpoint.NAME).read_bytes()
+    (two.folder / task_checkpoint.NAME).write_bytes((one.folder / task_checkpoint.NAME).read_bytes())
     with pytest.raises(InputError, match="belongs to another configuration than run"):
         train(small(seed=1), store)
-    (two.folder / checkpoint.NAME).write_bytes(before[: len(before) // 2])
+    (two.folder / task_checkpoint.NAME).write_bytes(before[: len(before) // 2])
     with pytest.raises(InputError, match="is no checkpoint of this program"):
         train(small(seed=1), store)
     assert two.state == "failed" and "is no checkpoint" in two.error
@@ -240,7 +240,7 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path: Path) -> None:
 
 def test_a_checkpoint_holds_no_code(tmp_path: Path) -> None:
     run = interrupted(small(), Store(tmp_path))
-    (run.folder / checkpoint.NAME).write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
+    (run.folder / task_checkpoint.NAME).write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
     with pytest.raises(InputError, match="is no checkpoint"):
         train(small(), Store(tmp_path))
 
@@ -268,7 +268,7 @@ def test_who_was_silent_for_too_long_leaves_the_run_to_whoever_took_it_over(
     other = json.dumps(asdict(Holder(1, "theirs", "1", "elsewhere", "another boot", "another namespace")))
     before: list[bytes] = []
 
-    def watch(progress: loop.Progress) -> None:
+    def watch(progress: Progress) -> None:
         if progress.step == last and not before:
             (run.folder / "claim").unlink()
             (run.folder / "claim").write_text(other)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.training import RunConfig
-from ordinate.training.schedule import ending, rate
+from ordinate.training.schedule import ending, task_schedule
 
 from .runs import small
 
@@ -18,7 +18,7 @@ BASE = small()
 
 
 def rates(config: RunConfig, learned: int | None = None) -> list[float]:
-    return [rate(config, step, learned) for step in range(ending(config, learned)[1])]
+    return [task_schedule(config, learned).rate(step) for step in range(ending(config, learned)[1])]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,9 @@ def rates(config: RunConfig, learned: int | None = None) -> list[float]:
 def test_ten_steps_by_hand(schedule: str, after: list[float]) -> None:
     config = small(schedule=schedule, budget="fixed", **(dict(decay=0.4) if schedule == "wsd" else {}), **TEN)
     assert rates(config) == pytest.approx([1 / 3, 2 / 3, *after], abs=1e-6)
-    assert [rate(config, step, 4) for step in range(10)] == rates(config)  # what is learned changes no fixed budget
+    assert [task_schedule(config, 4).rate(step) for step in range(10)] == rates(
+        config
+    )  # what is learned changes no fixed budget
 
 
 def test_until_it_is_learned_the_rate_stays_and_then_falls_to_the_end() -> None:

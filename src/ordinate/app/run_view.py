@@ -19,7 +19,7 @@ from ordinate.results.run_summary import RunSummary
 from ordinate.store import Run, Store
 from ordinate.store.run_table import summarize
 from ordinate.studies.plan import PILOT
-from ordinate.training import again
+from ordinate.training import rerun_command
 
 
 def show(runs: Sequence[Run]) -> None:
@@ -110,7 +110,9 @@ def _beside(found: Sequence[RunFacts]) -> None:
             st.error(f"{plain(label)}: {plain(problem)}")
         if facts.state == "failed":
             st.error(f"{plain(label)} failed: {plain(facts.run.error)}")
-    settings = {label: again.flat(facts.config) for facts, label in zip(found, labels, strict=True) if facts.config}
+    settings = {
+        label: rerun_command.flat(facts.config) for facts, label in zip(found, labels, strict=True) if facts.config
+    }
     keys = dict.fromkeys(key for one in settings.values() for key in one)
     different = [key for key in keys if len({write_value(one.get(key)) for one in settings.values()}) > 1]
     summary = run_list.frame([_row(facts) for facts in found])
@@ -208,7 +210,7 @@ def _settings(facts: RunFacts) -> None:
         return
     st.markdown("**Settings**")
     usual, command = _asked(facts.run.id, facts.config)
-    settings = again.flat(facts.config)
+    settings = rerun_command.flat(facts.config)
     table = pd.DataFrame({"setting": list(settings), "value": [write_value(value) for value in settings.values()]})
     if usual is None:
         st.caption("What is usual for this task is not known here: this program has no such task or encoding.")
@@ -232,7 +234,7 @@ def _settings(facts: RunFacts) -> None:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _asked(run_id: str, _config: StoredConfig) -> tuple[dict[str, Any] | None, str | None]:
-    return again.usual(_config), again.command(_config)
+    return rerun_command.usual(_config), rerun_command.command(_config)
 
 
 def _take_home(facts: RunFacts) -> None:

@@ -6,7 +6,7 @@ Letters: b batch, n tokens, axes position axes (text 1, grid 2).
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Int
@@ -48,6 +48,7 @@ class Task(ABC):
     """
 
     family: ClassVar[str]  # position | distance | matching | counting | copying
+    variants: ClassVar[tuple[dict[str, Any], ...]] = ()  # further parameters that the tests of every task cover
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What one language model is: everything that the path of its weights depends on, resolved before it starts."""
+"""The configuration of a language model: everything that its weights depend on, resolved before training starts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -9,23 +9,24 @@ import torch
 
 from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
-from ordinate.lm.sizes import recipe
+from ordinate.lm.sizes import defaults
 from ordinate.model import PRESETS, ModelConfig, Transformer
-from ordinate.training.limits import check_numbers
+from ordinate.training.config_limits import check_numbers
 
-# How packed documents stand in a row: where positions start again, and who sees whom.
+Shard = Literal["none", "fsdp2"]
+# How documents are packed into a row: where positions restart, and whether attention crosses documents.
 PACKING: dict[str, dict[str, Any]] = {
     "restart+masked": dict(document_positions="restart", document_mask=True),
     "continue+masked": dict(document_positions="continue", document_mask=True),
     "continue+unmasked": dict(document_positions="continue", document_mask=False),
 }
-# What a language model is, whatever its size.
+# The same for every size.
 FIXED: dict[str, Any] = dict(causal=True, axes=1, readout="tokens", classes=None)
 
 
 @dataclass(frozen=True)
 class TrunkConfig:
-    """A model at a rate that stays: what all budgets share. Ranks and the cut of a batch may differ between starts."""
+    """What all budgets share: a model, at a constant rate. Ranks and micro-batches may change between starts."""
 
     size: str
     model: ModelConfig
@@ -34,7 +35,7 @@ class TrunkConfig:
     lr: float
     warmup: int  # steps
     betas: tuple[float, ...] = (0.9, 0.95)
-    weight_decay: float = 0.1  # on matrices of the network; never on norms or what an encoding trains
+    weight_decay: float = 0.1  # on matrices of the network; never on norms or an encoding's own parameters
     clip: float = 1.0
     mix: float = 0.0  # share of sequences that are algorithmic problems
     precision: Literal["float32", "bfloat16"] = "float32"
@@ -60,21 +61,21 @@ class TrunkConfig:
 
     @property
     def step_tokens(self) -> int:
-        """Tokens that one step of the optimizer learns from."""
+        """Tokens of one step."""
         return self.batch * self.model.length
 
     @property
     def encoding(self) -> str:
-        named = self.model.encoding
-        return named if isinstance(named, str) else ",".join(named)
+        encoding = self.model.encoding
+        return encoding if isinstance(encoding, str) else ",".join(encoding)
 
 
 @dataclass(frozen=True)
 class Decay:
-    """How the rate falls at the end of a budget."""
+    """The decay of the rate at the end of a budget."""
 
     share: float = 0.1  # of the budget
-    shape: Literal["sqrt", "linear"] = "sqrt"  # 1 - sqrt falls fast at first
+    shape: Literal["sqrt", "linear"] = "sqrt"
     floor: float = 0.0  # share of the rate that is left at the end
 
     def __post_init__(self) -> None:
@@ -87,14 +88,30 @@ class Decay:
             raise InputError("; ".join(problems))
 
 
+@dataclass(frozen=True)
+class Options:
+    """How training is carried out. Nothing here changes what is learned, except the last bits of sums."""
+
+    device: str = "auto"
+    micro_batch: int | None = None  # sequences of one pass on one rank
+    shard: Shard = "none"
+    compiled: bool = False
+    save_every: float = 300.0  # seconds
+    keep: int = 1  # checkpoints, the latest among them
+    log_every: int = 10  # steps
+    valid_every: int = 500  # steps
+    valid_tokens: int = 1_000_000  # at most
+    trackers: tuple[str, ...] = ()
+
+
 _DECAY = {"decay": "share", "decay_shape": "shape", "decay_floor": "floor"}
 
 
 def resolve(
     size: str, encoding: str | tuple[str, ...], corpus: str, settings: Mapping[str, Any] | None = None
 ) -> tuple[TrunkConfig, Decay]:
-    """A whole configuration from a size, an encoding, a corpus' fingerprint, and what a user gave on top."""
-    usual, given = recipe(size), dict(settings or {})
+    """A whole configuration from a size, an encoding, a corpus' fingerprint, and a user's settings."""
+    default, given = defaults(size), dict(settings or {})
     check_numbers(given)
     packing = given.pop("packing", "restart+masked")
     if packing not in PACKING:
@@ -104,7 +121,7 @@ def resolve(
     own_keys = {f.name for f in fields(TrunkConfig)} - {"size", "model", "corpus"}
     decays = {_DECAY[key]: given.pop(key) for key in list(given) if key in _DECAY}
     model = {key: given.pop(key) for key in list(given) if key in model_keys}
-    problems = [f"{key} is decided by what a language model is" for key in given if key in fixed]
+    problems = [f"{key} is fixed for language models" for key in given if key in fixed]
     problems += [
         f"unknown key {key}: {nearest(key, own_keys | model_keys | _DECAY.keys() | {'packing'})}"
         for key in given
@@ -119,5 +136,5 @@ def resolve(
                 raise InputError(
                     f"{part.name} reads the {min(lacking)} of tokens, which text does not have: choose another"
                 )
-    own = dict(size=size, corpus=corpus, model=shape, batch=usual.batch, lr=usual.lr, warmup=usual.warmup)
+    own = dict(size=size, corpus=corpus, model=shape, batch=default.batch, lr=default.lr, warmup=default.warmup)
     return build(TrunkConfig, own, given), build(Decay, decays)

@@ -1,6 +1,6 @@
-"""Cross-entropy over a large vocabulary, a few tokens at a time, so that no one holds all logits.
+"""Cross-entropy over a large vocabulary, in chunks of tokens, so that all logits never exist at once.
 
-Loss and gradients are found in one pass: a chunk's logits are turned into its gradients where they lie. Recomputing
+Loss and gradients are computed in one pass: the logits of a chunk are turned into its gradients in place. Recomputing
 them in the backward pass, as checkpointing would, costs one product in four more.
 """
 
@@ -8,9 +8,33 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+
+from ordinate.model import Transformer
 
 LOGITS = 2**20  # of one chunk: 4 MB in float32, which a core's cache nearly holds
+
+
+class Objective(nn.Module):
+    """A model with its loss as one module, which is what ranks wrap.
+
+    The losses of predicting each next token: summed in training, one per token in evaluation.
+    """
+
+    def __init__(self, model: Transformer, *, compiled: bool = False) -> None:
+        super().__init__()
+        self.model = model
+        self.states = torch.compile(model.states, dynamic=False) if compiled else model.states
+
+    def forward(
+        self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"], document_ids: Int[Tensor, "b n"] | None
+    ) -> Float[Tensor, ""] | Float[Tensor, "b n"]:
+        weight, line = self.model.unembedding, targets.flatten()
+        if self.training:
+            return total_loss(self.states(tokens, document_ids).flatten(0, 1), weight, line)
+        with torch.no_grad():  # not compiled, so that other lengths cost no compilation
+            states = self.model.states(tokens, document_ids)
+        return token_losses(states.flatten(0, 1), weight, line).view_as(targets)
 
 
 def token_losses(

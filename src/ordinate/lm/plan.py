@@ -1,21 +1,20 @@
-"""What is still to be trained for some budgets, told before anything starts."""
+"""The segments that some budgets need, and which of them are done."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ordinate.lm.budgets import Branch
+from ordinate.lm.checkpoint_folder import branch_folder, trunk_folder
 from ordinate.lm.config import TrunkConfig
-from ordinate.lm.folders import LATEST, branch_home, trunk_home
-from ordinate.lm.points import nearest_start, points, reached, step_of
 from ordinate.lm.result import result_of
-from ordinate.lm.schedule import Branch
+from ordinate.training.checkpoint import step_of
 
 
 @dataclass(frozen=True)
-class Leg:
-    """A stretch that is to be trained, or was."""
+class PlannedSegment:
+    """Steps of a trunk or a branch that are to be trained, or were."""
 
     what: Literal["trunk", "replay", "branch"]  # replay: the trunk again, to a branch point that it had passed
     folder: Path
@@ -28,25 +27,25 @@ class Leg:
         return self.end - self.begin
 
 
-def legs(root: Path, config: TrunkConfig, branches: Sequence[Branch]) -> list[Leg]:
-    """All stretches in their order; those that are done have no steps."""
-    trunk = trunk_home(root, config)
-    kept, far = set(points(trunk.folder)), reached(trunk.folder)
+def plan_segments(root: Path, config: TrunkConfig, branches: Sequence[Branch]) -> list[PlannedSegment]:
+    """All segments in their order; those that are done have no steps."""
+    trunk = trunk_folder(root, config)
+    kept, reached = set(trunk.branch_points()), trunk.step
     planned = []
     for branch in branches:
-        home = branch_home(root, config, branch)
+        folder = branch_folder(root, config, branch)
         begin = branch.begin
-        if result_of(home.folder):
+        if result_of(folder.path):
             begin = branch.end
-        elif os.path.lexists(home.folder / LATEST):
-            begin = step_of(home.folder / LATEST)
+        elif folder.started:
+            begin = folder.step
         elif branch.begin not in kept:
-            start = nearest_start(trunk.folder, branch.begin)
+            start = trunk.nearest_start(branch.begin)
             ready = [step for step in kept if step <= branch.begin]
             at = max([0 if start is None else step_of(start), *ready])
-            what: Literal["trunk", "replay"] = "trunk" if far <= branch.begin else "replay"
-            planned.append(Leg(what, trunk.folder, at, branch.begin, trunk.difference))
+            what: Literal["trunk", "replay"] = "trunk" if reached <= branch.begin else "replay"
+            planned.append(PlannedSegment(what, trunk.path, at, branch.begin, trunk.difference))
             kept.add(branch.begin)
-            far = max(far, branch.begin)
-        planned.append(Leg("branch", home.folder, begin, branch.end, home.difference))
+            reached = max(reached, branch.begin)
+        planned.append(PlannedSegment("branch", folder.path, begin, branch.end, folder.difference))
     return planned

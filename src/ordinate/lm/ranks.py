@@ -1,6 +1,6 @@
-"""Several processes that train one model: copies of it (DDP), or shards (FSDP2). Started by `torchrun`.
+"""Several processes that train one model, started by `torchrun`: with copies of it (DDP), or shards (FSDP2).
 
-On CUDA this goes by nccl, which was not run here; on a CPU by gloo, which the tests run.
+On CUDA they communicate by nccl, which the tests do not cover; on a CPU by gloo, which they do.
 """
 
 import os
@@ -8,19 +8,16 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import nn
 from torch.distributed.fsdp import FSDPModule, fully_shard
-from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
 from ordinate.core.errors import InputError
+from ordinate.lm.config import Shard
 from ordinate.model.block import Block
-
-Shard = Literal["none", "fsdp2"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class Ranks:
         return [float(value) for value in tensor]
 
     def any(self, flag: bool) -> bool:
-        """Whether it holds on some rank: all of them then do the same."""
+        """Whether it holds on some rank, so that all ranks take the same branch."""
         return self.total(float(flag))[0] > 0
 
     def wait(self) -> None:
@@ -59,7 +56,7 @@ class Ranks:
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[Ranks]:
-    """Join the others that `torchrun` started; alone if it did not."""
+    """Join the processes that `torchrun` started; one rank alone without it."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         yield Ranks()
@@ -88,16 +85,10 @@ def spread(objective: nn.Module, ranks: Ranks, shard: Shard) -> nn.Module:
 
 @contextmanager
 def gathering(objective: nn.Module, *, last: bool) -> Iterator[None]:
-    """Gradients are exchanged once per step, with its last part."""
+    """Exchange gradients once per step, with its last micro-batch."""
     if isinstance(objective, FSDPModule):
         objective.set_requires_gradient_sync(last)
         yield
         return
     with objective.no_sync() if isinstance(objective, DistributedDataParallel) and not last else nullcontext():
         yield
-
-
-def clip(parameters: list[nn.Parameter], largest: float) -> Tensor:
-    """Cut the gradient to a largest norm (0: none), over all shards; tells what it was."""
-    norm = nn.utils.clip_grad_norm_(parameters, largest or float("inf"))
-    return norm.full_tensor() if isinstance(norm, DTensor) else norm

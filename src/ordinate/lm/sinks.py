@@ -1,4 +1,4 @@
-"""Where a run's numbers go beside its own journal: trackers, with tokens as their axis."""
+"""Experiment trackers that get the metrics of a run beside its journal, with tokens as their axis."""
 
 import json
 import os
@@ -11,53 +11,53 @@ from typing import Protocol, runtime_checkable
 
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.extras import optional
-from ordinate.lm.folders import Home
+from ordinate.lm.checkpoint_folder import CheckpointFolder
 
-Numbers = dict[str, float]
+Metrics = dict[str, float]
 
 
 @runtime_checkable
 class Sink(Protocol):
-    """Takes numbers at a number of tokens."""
+    """Takes metrics at a number of tokens."""
 
-    def log(self, tokens: int, numbers: Numbers) -> None: ...
+    def log(self, tokens: int, metrics: Metrics) -> None: ...
 
     def close(self) -> None: ...
 
 
 class WeightsAndBiases:
-    """A run of wandb with a true token axis. Without a key it is written to the folder, to be synced later."""
+    """A wandb run with a token axis. Without an API key it is written to the folder, to be synced later."""
 
-    def __init__(self, home: Home, group: str) -> None:
+    def __init__(self, folder: CheckpointFolder, group: str) -> None:
         wandb = optional("wandb")
         known = os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_MODE")
-        # The same name goes on with the same run; a branch is a run of its own in its trunk's group.
-        name, content = home.folder.name, json.dumps(home.identity, sort_keys=True).encode()
+        # A resumed run keeps its id; a branch is a run of its own in its trunk's group.
+        name, content = folder.path.name, json.dumps(folder.identity, sort_keys=True).encode()
         own = f"{re.sub(r'[^A-Za-z0-9_-]', '-', name)}-{sha256(content).hexdigest()[:8]}"
         self.run = wandb.init(
             project="ordinate", name=name, id=own, group=group, resume="allow",
-            dir=home.folder, config=home.identity, mode=None if known else "offline",
+            dir=folder.path, config=folder.identity, mode=None if known else "offline",
             settings=wandb.Settings(silent=True),
         )  # fmt: skip
         self.run.define_metric("tokens")
         self.run.define_metric("*", step_metric="tokens")
 
-    def log(self, tokens: int, numbers: Numbers) -> None:
-        self.run.log({"tokens": tokens, **numbers})
+    def log(self, tokens: int, metrics: Metrics) -> None:
+        self.run.log({"tokens": tokens, **metrics})
 
     def close(self) -> None:
         self.run.finish()
 
 
 class TensorBoard:
-    """Event files; the step is the number of tokens."""
+    """TensorBoard event files; the step is the number of tokens."""
 
-    def __init__(self, home: Home, group: str) -> None:
+    def __init__(self, folder: CheckpointFolder, group: str) -> None:
         optional("tensorboard")
-        self.writer = import_module("torch.utils.tensorboard").SummaryWriter(str(home.folder / "tensorboard"))
+        self.writer = import_module("torch.utils.tensorboard").SummaryWriter(str(folder.path / "tensorboard"))
 
-    def log(self, tokens: int, numbers: Numbers) -> None:
-        for name, value in numbers.items():
+    def log(self, tokens: int, metrics: Metrics) -> None:
+        for name, value in metrics.items():
             self.writer.add_scalar(name, value, global_step=tokens)
 
     def close(self) -> None:
@@ -68,12 +68,12 @@ SINKS: dict[str, type[WeightsAndBiases] | type[TensorBoard]] = {"wandb": Weights
 
 
 @contextmanager
-def opened(names: Sequence[str], home: Home, group: str) -> Iterator[list[Sink]]:
-    """The trackers of these names for a folder, closed in the end."""
+def opened(names: Sequence[str], folder: CheckpointFolder, group: str) -> Iterator[list[Sink]]:
+    """The trackers of these names for a folder, closed at the end."""
     with ExitStack() as stack:
         sinks: list[Sink] = []
         for name in names:
-            sink = SINKS[known(name)](home, group)
+            sink = SINKS[known(name)](folder, group)
             stack.callback(sink.close)
             sinks.append(sink)
         yield sinks

@@ -1,4 +1,4 @@
-"""The sizes that language models come in, each with how it is trained."""
+"""The sizes of language models, each with its training defaults."""
 
 from dataclasses import dataclass
 
@@ -9,45 +9,45 @@ from ordinate.model import ModelConfig, Transformer, preset
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How a size is trained; its shape is the model preset of the same name."""
+class SizeDefaults:
+    """How a size is trained by default; its shape is the model preset of the same name."""
 
     batch: int  # sequences per step
     lr: float
     warmup: int  # steps
-    budgets: tuple[int, ...]  # tokens; the last is the usual one
+    budgets: tuple[int, ...]  # tokens; the last is the default
 
     @property
     def budget(self) -> int:
         return self.budgets[-1]
 
 
-# The last four as their document has them, at 20 and 40 tokens per parameter. The first two are for a processor alone.
-RECIPES = {
-    "nano": Recipe(16, 6e-3, 100, (5_000_000, 10_000_000)),
-    "micro": Recipe(16, 4e-3, 100, (10_000_000, 20_000_000)),
-    "tiny": Recipe(64, 6e-4, 2_000, (1_200_000_000, 2_400_000_000)),
-    "small": Recipe(32, 3e-4, 2_000, (3_300_000_000, 6_600_000_000)),
-    "medium": Recipe(16, 2e-4, 2_000, (9_400_000_000, 18_800_000_000)),
-    "large": Recipe(8, 1e-4, 2_000, (24_200_000_000, 48_400_000_000)),
+# tiny to large: 20 and 40 tokens per parameter. nano and micro train on a CPU.
+SIZES = {
+    "nano": SizeDefaults(16, 6e-3, 100, (5_000_000, 10_000_000)),
+    "micro": SizeDefaults(16, 4e-3, 100, (10_000_000, 20_000_000)),
+    "tiny": SizeDefaults(64, 6e-4, 2_000, (1_200_000_000, 2_400_000_000)),
+    "small": SizeDefaults(32, 3e-4, 2_000, (3_300_000_000, 6_600_000_000)),
+    "medium": SizeDefaults(16, 2e-4, 2_000, (9_400_000_000, 18_800_000_000)),
+    "large": SizeDefaults(8, 1e-4, 2_000, (24_200_000_000, 48_400_000_000)),
 }
 
 
-def recipe(size: str) -> Recipe:
-    """The recipe of a size."""
-    if size not in RECIPES:
-        raise InputError(f"unknown size {size!r}: {nearest(size, RECIPES)}")
-    return RECIPES[size]
+def defaults(size: str) -> SizeDefaults:
+    """The training defaults of a size."""
+    if size not in SIZES:
+        raise InputError(f"unknown size {size!r}: {nearest(size, SIZES)}")
+    return SIZES[size]
 
 
 def shape(size: str, encoding: str) -> ModelConfig:
     """The model of a size."""
-    recipe(size)
+    defaults(size)
     return preset(size, encoding=encoding)
 
 
 def parameters(config: ModelConfig) -> tuple[int, int]:
-    """How many the network has, and how many its encoding has beside it. No storage is needed to tell."""
+    """The number of the network's parameters, and of its encoding's, counted without storage."""
     with torch.device("meta"):
         model = Transformer(config)
     own = sum(weight.numel() for weight in model.encodings.parameters())
@@ -55,7 +55,7 @@ def parameters(config: ModelConfig) -> tuple[int, int]:
 
 
 def flops_per_token(config: ModelConfig) -> int:
-    """Of a training step: two per weight of a matrix forward and four back, and causal attention, half of it seen."""
+    """FLOPs of a training step per token: two per weight forward and four back, and half of the attention matrix."""
     gates = 2 if config.activation == "swiglu" else 1
     heads = (config.heads + 2 * config.key_heads) * config.head_width
     layer = config.dim * (heads + config.heads * config.head_width + (gates + 1) * config.hidden_width)

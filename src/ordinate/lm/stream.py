@@ -1,9 +1,9 @@
-"""The sequences that a step learns from: a function of the seed and of a running number, and of nothing else.
+"""The sequences of a step: a function of the seed and of a running number, and of nothing else.
 
-So the order is the same for every encoding, every number of ranks, every cut of a batch and every budget; a state to
-resume from is one number.
+So the order is the same for every encoding, number of ranks, micro-batch and budget, and resuming needs one number.
 """
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,63 +12,98 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from ordinate.core.errors import InputError
+from ordinate.core.memory import require
 from ordinate.core.seeds import seed_of
 from ordinate.lm.config import TrunkConfig
-from ordinate.lm.problems import problem_row
+from ordinate.lm.ranks import Ranks
+from ordinate.tasks.algorithmic import KINDS, draw_line
 from ordinate.text.corpus import Corpus, sample
+from ordinate.training.config_limits import STATE
 
 NEVER = 2**63  # seeds are drawn below this
+SYMBOLS = " 0 1 2 3 4 5 6 7 8 9"  # how many tokens a symbol takes depends on the tokenizer
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Sequences with what follows each of their tokens."""
+class TokenRows:
+    """Sequences with the next token of each of their tokens."""
 
     tokens: Int[Tensor, "b n"]
     targets: Int[Tensor, "b n"]
     document_ids: Int[Tensor, "b n"] | None  # none: each row is of one document
 
-    def to(self, device: torch.device) -> "Rows":
+    def to(self, device: torch.device) -> "TokenRows":
         document_ids = None if self.document_ids is None else self.document_ids.to(device)
-        return Rows(self.tokens.to(device), self.targets.to(device), document_ids)
+        return TokenRows(self.tokens.to(device), self.targets.to(device), document_ids)
 
-    def split(self, size: int) -> list["Rows"]:
-        """The same rows, so many at a time."""
-        parts = range(0, len(self.tokens), size)
-        return [
-            rows_of(self.tokens[i : i + size], self.targets[i : i + size], self.document_ids, i, size) for i in parts
-        ]
-
-
-def rows_of(tokens: Tensor, targets: Tensor, document_ids: Tensor | None, start: int, size: int) -> Rows:
-    own = None if document_ids is None else document_ids[start : start + size]
-    return Rows(tokens, targets, None if own is None or _single(own) else own)
+    def split(self, size: int) -> list["TokenRows"]:
+        """The same rows in micro-batches of at most this size."""
+        ids = [None] * len(self.tokens) if self.document_ids is None else self.document_ids.split(size)
+        parts = zip(self.tokens.split(size), self.targets.split(size), ids, strict=False)
+        return [TokenRows(t, y, None if d is None or _single(d) else d) for t, y, d in parts]
 
 
-def training_rows(config: TrunkConfig, corpus: Corpus, step: int, rank: int = 0, world: int = 1) -> Rows:
-    """What a rank learns from in a step: of the batch's running numbers, those that leave its own rest."""
+def training_rows(config: TrunkConfig, corpus: Corpus, step: int, rank: int = 0, world: int = 1) -> TokenRows:
+    """The rows of a rank in a step: indices of the batch that are congruent to the rank modulo the world size."""
     numbers = range(step * config.batch, (step + 1) * config.batch)[rank::world]
     return _rows([_row(config, corpus, number) for number in numbers])
 
 
-def validation_rows(config: TrunkConfig, corpus: Corpus, numbers: Sequence[int]) -> Rows:
+def validation_rows(config: TrunkConfig, corpus: Corpus, numbers: Sequence[int]) -> TokenRows:
     """Sequences of the validation split, from its start."""
     return _rows([corpus.sequence("valid", config.model.length, number) for number in numbers])
 
 
 def _row(config: TrunkConfig, corpus: Corpus, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Text, or in a share of all places an algorithmic problem."""
+    """Text; or, for a share `mix` of all indices, algorithmic problems."""
     if config.mix and seed_of(config.seed, "mix", number) < config.mix * NEVER:
         return problem_row(corpus, config.model.length, config.seed, number)
     return sample(corpus, config.model.length, config.seed, number)
 
 
-def _rows(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> Rows:
+def problem_row(corpus: Corpus, length: int, seed: int, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Problems one after the other, each a document, until a sequence is full; the last one is cut."""
+    source = random.Random(seed_of(seed, "problems", number))
+    context = length * len(SYMBOLS) // (2 * len(corpus.encode(SYMBOLS)))
+    tokens: list[int] = []
+    document_ids: list[int] = []
+    while len(tokens) <= length:
+        kind = source.choice(sorted(KINDS))
+        line = corpus.encode(draw_line(kind, source, context).text)
+        document_ids += [document_ids[-1] + 1 if document_ids else 0] * len(line)
+        tokens += line
+    return np.array(tokens[: length + 1]), np.array(document_ids[: length + 1])
+
+
+def _rows(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> TokenRows:
     tokens = torch.from_numpy(np.stack([tokens for tokens, _ in rows]))
     document_ids = torch.from_numpy(np.stack([document_ids for _, document_ids in rows]))[:, :-1]
-    return Rows(tokens[:, :-1], tokens[:, 1:], None if _single(document_ids) else document_ids)
+    return TokenRows(tokens[:, :-1], tokens[:, 1:], None if _single(document_ids) else document_ids)
 
 
 def _single(document_ids: Tensor) -> bool:
-    """Whether every row is of one document, so that there is nothing to keep apart."""
+    """Whether every row is of one document, so that attention needs no document mask."""
     return bool((document_ids[:, 1:] == document_ids[:, :-1]).all())
+
+
+def check_fit(config: TrunkConfig, corpus: Corpus, ranks: Ranks) -> None:
+    """Refuse data that does not fit the model, and batches that ranks cannot share."""
+    length = config.model.length
+    if corpus.fingerprint != config.corpus:
+        raise InputError(f"{corpus.folder} holds other data than this model was begun with: name the right folder")
+    if corpus.vocabulary > config.model.vocabulary:
+        raise InputError(
+            f"{corpus.folder} has a vocabulary of {corpus.vocabulary:,}, the model one of {config.model.vocabulary:,}: "
+            f"prepare it with --vocabulary {config.model.vocabulary}, or set vocabulary={corpus.vocabulary}"
+        )
+    for split in ("train", "valid"):
+        if not corpus.sequences(split, length):
+            raise InputError(
+                f"{corpus.folder} has {corpus.tokens(split):,} tokens to {split}, fewer than one sequence of "
+                f"{length + 1:,}: prepare more text, or set a smaller length"
+            )
+    if ranks.world == 1:
+        require(STATE * config.model.weights, f"training {config.size} with dim {config.model.dim}")
+    if config.batch % ranks.world:
+        raise InputError(f"a batch of {config.batch} sequences cannot be shared by {ranks.world} ranks evenly")

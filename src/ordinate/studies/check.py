@@ -20,7 +20,8 @@ from ordinate.studies.driver import driver
 from ordinate.studies.stages import next_stage
 from ordinate.studies.study_state import StudyState
 from ordinate.studies.study_store import StoredStudy
-from ordinate.training import again, resume
+from ordinate.training import rerun_command
+from ordinate.training.task_checkpoint import check_resumable
 
 
 def faults(store: Store) -> Iterator[Fault]:
@@ -38,7 +39,7 @@ def faults(store: Store) -> Iterator[Fault]:
 
 def _that_cannot_go_on(run: Run) -> Iterator[Fault]:
     try:
-        resume.check(run)
+        check_resumable(run)
     except (InputError, OSError) as error:
         yield Fault(run.folder, told(error))
 
@@ -137,5 +138,5 @@ def _alone(store: Store, path: Path) -> str | None:
         if path.parent == store.folder / "studies":
             return study_store.find(store, path.name).command
         config = Run(path).config
-        return again.command(config) if digest(config) == path.name else None
+        return rerun_command.command(config) if digest(config) == path.name else None
     return None

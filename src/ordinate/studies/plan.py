@@ -16,7 +16,7 @@ from ordinate.statistics.holm import pairs_of, seeds_needed
 from ordinate.statistics.looks import MOST
 from ordinate.training import RunConfig, resolve
 from ordinate.training.config import rebuild
-from ordinate.training.limits import check_numbers
+from ordinate.training.config_limits import check_numbers
 
 PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
 RATES = (0.001, 0.003, 0.01)  # where the search for a learning rate starts

@@ -16,6 +16,7 @@ class FirstLast(Task):
     position the distance to the last equal item, 0 if there is none: A B A C B -> . 0 2 0 3."""
 
     family = "matching"
+    variants = ({"mode": "bits"}, {"mode": "pairs"})
 
     def __init__(
         self,

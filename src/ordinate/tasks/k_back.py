@@ -17,6 +17,7 @@ class KBack(Task):
     A B C B D B -> . . A B C B (recall) or . . 0 1 0 1 (match)."""
 
     family = "distance"
+    variants = ({"mode": "match"}, {"k": (1, 3, 8)}, {"k": (2, 5), "mode": "match"})
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ class ShiftPattern(Task):
     its possible places, the split `shift` has it in the second."""
 
     family = "matching"
+    variants = ({"mode": "where"},)
 
     def __init__(
         self,

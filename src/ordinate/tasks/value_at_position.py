@@ -19,6 +19,7 @@ class ValueAtPosition(Task):
     at wrong places, so that counting tokens tells nothing."""
 
     family = "position"
+    variants = ({"balanced": False},)
 
     def __init__(
         self,

@@ -1,141 +1,194 @@
-"""The full state of an unfinished run. Data and dropout follow from the step, so no generator need be saved."""
+"""The full state of an unfinished run. Data and dropout follow from the step, so no generator is saved.
 
-import io
-import os
+One format for one process, for ranks with copies and for ranks with shards: whole tensors by name. A run may therefore
+resume with another number of ranks.
+"""
+
+import hashlib
 import reprlib
 import zipfile
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ordinate.core.errors import InputError
-from ordinate.model import Transformer
-from ordinate.store.files import regular, write_atomic
+from ordinate.store.files import regular, replacing
+from ordinate.training.optimizer import whole
 
-NAME = "checkpoint.pt"
+S = TypeVar("S", bound="TrainingState")
+
+SCHEMA = 2
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam and AdamW, each of the shape of its weight
 LONGEST = 1e10  # seconds that a run may have taken: three hundred years
-ROOM = 2**24  # bytes that a checkpoint may have beside its numbers
+ROOM = 2**24  # bytes that a checkpoint may have beside its tensors
 
 
 @dataclass(frozen=True)
-class Saved:
-    """How far a run is: all of its state that is not weights."""
+class TrainingState:
+    """How far a run is: all of its state that is not tensors."""
 
     step: int
-    first_loss: float
-    status: str
     seconds: float
-    above: int | None
-    learned: int | None
     journal: int  # bytes of it that belong to these steps
-    journal_sum: str | None = None  # their hash; older checkpoints have none
+
+    def check(self, last: int) -> None:
+        """Raise ValueError for values that no run with this last step has."""
+        if not 0 <= self.step <= last:
+            raise ValueError(f"step is {self.step}, of {last}")
+        if not 0 <= self.seconds < LONGEST or self.journal < 0:
+            raise ValueError(f"{self.seconds:g} s of training and {self.journal} bytes of journal")
 
 
-def save(folder: Path, run_id: str, model: Transformer, optimizer: torch.optim.Optimizer, state: Saved) -> None:
-    """Replace the checkpoint as a whole."""
-    buffer = io.BytesIO()
-    tensors = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-    torch.save({"run": run_id, **tensors, **asdict(state)}, buffer)
-    write_atomic(folder / NAME, buffer.getvalue())
+@dataclass(frozen=True)
+class SavedTensors:
+    """Weights by name; and for every trained weight its moments, none if it never had a gradient."""
+
+    model: dict[str, Tensor]
+    optimizer: dict[str, dict[str, Tensor] | None]
 
 
-def load(folder: Path, run_id: str, model: Transformer, optimizer: torch.optim.Optimizer, steps: int) -> Saved | None:
-    """Put the saved state back and return the rest of it; None if there is none.
+def collect(model: nn.Module, optimizer: torch.optim.Optimizer) -> SavedTensors:
+    """The tensors of a checkpoint. With shards, every rank must call this."""
+    states = {name: optimizer.state.get(weight) for name, weight in model.named_parameters()}
+    return SavedTensors(
+        {name: _saved(tensor) for name, tensor in model.state_dict(keep_vars=True).items()},
+        {
+            name: {part: _saved(state[part]) for part in ("step", *MOMENTS)} if state else None
+            for name, state in states.items()
+        },
+    )
 
-    Loads tensors, never code, and uses nothing before all of it has been found to be what a run of so many steps saves.
+
+def save(path: Path, owner: str, tensors: SavedTensors, state: TrainingState) -> None:
+    """Replace a checkpoint as a whole. `owner` is the id of the run, or of the segment, that it belongs to."""
+    with replacing(path) as file:
+        content = {"schema": SCHEMA, "owner": owner, "model": tensors.model, "optimizer": tensors.optimizer}
+        torch.save(content | asdict(state), file)
+
+
+def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimizer, kind: type[S], *, last: int) -> S:
+    """Restore weights and moments, and return the rest. Nothing is used before all of it is checked.
+
+    Loads tensors, never code. Settings of the optimizer are the configuration's and are not in the file.
     """
-    path = folder / NAME
-    if not os.path.lexists(path):
-        return None
+    tensors: dict[str, Tensor] = model.state_dict(keep_vars=True)
     try:
-        content = _read(path, model)
+        content = _read(path, sum(tensor.nbytes for tensor in tensors.values()))
     except Exception as error:  # a damaged file shows itself in many ways
-        told = "is no checkpoint of this program, or is damaged"
-        raise InputError(f"{path} {told}: move it away to start the run again") from error
-    if content.pop("run", None) != run_id:
-        raise InputError(f"{path} belongs to another configuration than run {run_id}: move it away to start again")
+        raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away to start again") from (
+            error
+        )
+    if (schema := content.pop("schema", None)) != SCHEMA:
+        raise InputError(f"{path} has schema {reprlib.repr(schema)}, this version reads {SCHEMA}: move it away")
+    if content.pop("owner", None) != owner:
+        raise InputError(f"{path} belongs to another configuration than run {owner}: move it away to start again")
     try:
-        weights, moments = content.pop("model"), content.pop("optimizer")["state"]
-        saved = _progress(content, steps)
-        _check_weights(weights, model)
-        _check_moments(moments, optimizer, saved.step)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise InputError(f"{path} is damaged ({error}): move it away to start the run again") from error
-    model.load_state_dict(weights)
-    # groups hold settings, which are the configuration's and not the file's
-    optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
-    return saved
+        weights, moments = content.pop("model", None), content.pop("optimizer", None)
+        state = _state(kind, content, last)
+        _check_weights(weights, tensors)
+        _check_moments(moments, dict(model.named_parameters()), state.step)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path} is damaged ({error}): move it away to start again") from error
+    with torch.no_grad():
+        for name, weight in tensors.items():
+            weight.copy_(_like(weights[name], weight))
+            if saved := moments.get(name):
+                device = weight.device if weight.is_cuda else torch.device("cpu")
+                optimizer.state[weight] = {"step": saved["step"].to(device)}
+                optimizer.state[weight] |= {part: _like(saved[part], weight) for part in MOMENTS}
+    return state
 
 
-def _read(path: Path, model: Transformer) -> dict[str, Any]:
-    """The content of a file that is no larger, unpacked, than a checkpoint of this model can be."""
-    most = 4 * sum(tensor.nbytes for tensor in model.state_dict().values()) + ROOM
-    with open(path, "rb", opener=regular) as file, zipfile.ZipFile(file) as archive:
-        if sum(part.file_size for part in archive.infolist()) > most:
-            raise ValueError("too large")
-    return read_tensors(path)
+def step_of(path: Path) -> int:
+    """The step of a checkpoint, without reading its tensors."""
+    try:
+        with open(path, "rb", opener=regular):  # torch takes a name, and would wait for a pipe
+            pass
+        step = torch.load(path, map_location="cpu", weights_only=True, mmap=True)["step"]
+    except Exception as error:  # a damaged file shows itself in many ways
+        raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away") from error
+    if type(step) is not int:
+        raise InputError(f"{path} is damaged (it names no step): move it away")
+    return step
 
 
-def read_tensors(path: Path) -> dict[str, Any]:
-    """Tensors and plain data, never code. Every part is as it was written: torch itself does not look at the sums."""
+def fingerprint(path: Path) -> str:
+    """The hash of a file, by which a branch names the checkpoint that it started from."""
+    with open(path, "rb", opener=regular) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read(path: Path, weights: int) -> dict[str, Any]:
+    """The content of a file that is no larger, unpacked, than a checkpoint of a model with so many bytes of weights.
+
+    The sums are checked here because torch does not check them.
+    """
     with open(path, "rb", opener=regular) as file:
         with zipfile.ZipFile(file) as archive:
+            if sum(part.file_size for part in archive.infolist()) > 4 * weights + ROOM:
+                raise ValueError("too large")
             if damaged := archive.testzip():
                 raise ValueError(f"{damaged} has another sum")
         file.seek(0)
         return dict(torch.load(file, map_location="cpu", weights_only=True))
 
 
-def _progress(content: dict[str, Any], steps: int) -> Saved:
-    for field in fields(Saved):
+def _state(kind: type[S], content: dict[str, Any], last: int) -> S:
+    for field in fields(kind):
         value = content.get(field.name)
         if not isinstance(value, field.type) or isinstance(value, bool):  # type: ignore[arg-type]
             raise ValueError(f"{field.name} is {reprlib.repr(value)}")
-    if unknown := content.keys() - {field.name for field in fields(Saved)}:
+    if unknown := content.keys() - {field.name for field in fields(kind)}:
         raise ValueError(f"{min(unknown, key=str)!r} is nothing that a run saves")
-    saved = Saved(**content)
-    first, learned = saved.above or 0, saved.learned or 0
-    if not 0 <= saved.step <= steps:
-        raise ValueError(f"step is {saved.step}, of {steps}")
-    if not 0 <= min(first, learned) <= max(first, learned) <= saved.step or (learned and not first):
-        raise ValueError(f"learned is {saved.learned} and above is {saved.above} at step {saved.step}")
-    if saved.status not in ("finished", "diverged") or not 0 <= saved.seconds < LONGEST or saved.journal < 0:
-        raise ValueError(f"status is {saved.status!r} after {saved.seconds:g} s and {saved.journal} bytes of journal")
-    return saved
+    state = kind(**content)
+    state.check(last)
+    return state
 
 
-def _check_weights(found: Any, model: Transformer) -> None:
-    expected = model.state_dict()
-    if not isinstance(found, dict) or found.keys() != expected.keys():
+def _check_weights(saved: Any, tensors: dict[str, Tensor]) -> None:
+    if not isinstance(saved, dict) or saved.keys() != tensors.keys():
         raise ValueError("its weights are not those of the model")
-    for name, weight in expected.items():
-        check_tensor(name, found[name], weight)
+    for name, tensor in tensors.items():
+        _check_tensor(name, saved[name], tensor)
 
 
-def _check_moments(found: Any, optimizer: torch.optim.Optimizer, step: int) -> None:
-    """A weight that never had a gradient has no moments; every other has all of them."""
-    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    if not isinstance(found, dict) or not found.keys() <= set(range(len(weights))) or (step and not found):
+def _check_moments(saved: Any, weights: dict[str, nn.Parameter], step: int) -> None:
+    if not isinstance(saved, dict) or saved.keys() != weights.keys() or (step and not any(saved.values())):
         raise ValueError("its moments are not those of the optimizer")
-    for number, state in found.items():
+    for name, state in saved.items():
+        if state is None:
+            continue
         if not isinstance(state, dict) or state.keys() != {"step", *MOMENTS}:
-            raise ValueError(f"the moments of weight {number} are incomplete")
-        check_tensor(f"the step of weight {number}", state["step"], torch.empty(()))
+            raise ValueError(f"the moments of {name} are incomplete")
+        _check_tensor(f"the step of {name}", state["step"], torch.empty(()))
         if not 0 < state["step"].item() <= step:
-            raise ValueError(f"the step of weight {number} is {state['step'].item():g}, of {step}")
-        for name in MOMENTS:
-            check_tensor(f"{name} of weight {number}", state[name], weights[number])
+            raise ValueError(f"the step of {name} is {state['step'].item():g}, of {step}")
+        for part in MOMENTS:
+            _check_tensor(f"{part} of {name}", state[part], weights[name])
 
 
-def check_tensor(name: str, found: Any, like: Tensor) -> None:
-    """Another shape or kind of number would be read past its end by the fused optimizer."""
-    plain = type(found) is Tensor and found.layout == torch.strided and found.device.type == "cpu"
-    if not plain or found.is_quantized or not found.is_contiguous():
+def _check_tensor(name: str, saved: Any, like: Tensor) -> None:
+    """The fused optimizer would read a tensor of another shape or dtype past its end."""
+    plain = type(saved) is Tensor and saved.layout == torch.strided and saved.device.type == "cpu"
+    if not plain or saved.is_quantized or not saved.is_contiguous():
         raise ValueError(f"{name} is no plain tensor")
-    if found.shape != like.shape or found.dtype != like.dtype:
-        kinds = (f"{list(tensor.shape)} of {tensor.dtype}" for tensor in (found, like))
+    if saved.shape != like.shape or saved.dtype != like.dtype:
+        kinds = (f"{list(tensor.shape)} of {tensor.dtype}" for tensor in (saved, like))
         raise ValueError(f"{name} has {' where the model has '.join(kinds)}")
+
+
+def _saved(tensor: Tensor) -> Tensor:
+    return whole(tensor).detach().cpu()
+
+
+def _like(saved: Tensor, weight: Tensor) -> Tensor:
+    """On the device of a weight, and sharded as it is."""
+    tensor = saved.to(weight.device)
+    if not hasattr(weight, "device_mesh"):
+        return tensor
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(tensor, weight.device_mesh, weight.placements)  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from ordinate.core.errors import InputError, nearest, told
 from ordinate.core.memory import require
 from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
-from ordinate.training.limits import STATE, check_memory, check_numbers
+from ordinate.training.config_limits import STATE, check_memory, check_numbers
 
 # What the task decides about the model; nobody else may.
 FROM_TASK = (

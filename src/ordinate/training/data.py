@@ -12,7 +12,7 @@ from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
 from ordinate.statistics.observations import RangeKey, Split
 from ordinate.training.config import RunConfig, shares
-from ordinate.training.limits import BLOCK
+from ordinate.training.config_limits import BLOCK
 
 
 class TrainingData:

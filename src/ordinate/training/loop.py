@@ -3,12 +3,11 @@
 import logging
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from ordinate.core.config import to_dict
@@ -25,10 +24,11 @@ from ordinate.training.config import RunConfig
 from ordinate.training.data import Packed, TrainingData, evaluation_sets, overlap, pack
 from ordinate.training.evaluate import correct, evaluate
 from ordinate.training.footprint import memory
-from ordinate.training.optimizer import make_optimizer
+from ordinate.training.optimizer import apply_gradients
+from ordinate.training.progress import Progress, ProgressCallback, TrainingClock
 from ordinate.training.result import NORMS, Trained, keep_artifacts, run_result
-from ordinate.training.resume import restore
-from ordinate.training.schedule import ending, rate
+from ordinate.training.schedule import ending, task_schedule
+from ordinate.training.task_checkpoint import NAME, TaskState, restore, task_optimizer
 
 CHECKED = 256  # sequences of the validation set that one point of the learning curve is taken on
 CHECKS = 40  # points of the learning curve at most
@@ -37,24 +37,7 @@ SAVE_EVERY = 60.0  # seconds
 EXPLODED = 100.0  # times the first loss
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is, for whoever watches."""
-
-    step: int
-    steps: int
-    loss: float
-    accuracy: float
-    seconds_left: float
-    validation: float | None = None  # at the points of the learning curve
-    learned: bool = False  # the bar was reached; `steps` is then where the run will end
-    evaluating: bool = False  # training is over, scoring is not
-
-
-ProgressWatch = Callable[[Progress], None]
-
-
-def train(config: RunConfig, store: Store, watch: ProgressWatch | None = None) -> Run:
+def train(config: RunConfig, store: Store, watch: ProgressCallback | None = None) -> Run:
     """Do the run unless it is done; go on where it was interrupted. If another process is at it, wait for that one."""
     run = store.run(config.id)
     if run.done:
@@ -66,7 +49,7 @@ def train(config: RunConfig, store: Store, watch: ProgressWatch | None = None) -
     return run
 
 
-def attempt(config: RunConfig, store: Store, watch: ProgressWatch | None = None) -> bool:
+def attempt(config: RunConfig, store: Store, watch: ProgressCallback | None = None) -> bool:
     """Do the run unless another process is at it; tells whether it is done now. An error stays in its folder.
 
     One that another process took over, because this one was silent for too long, is that one's.
@@ -109,18 +92,18 @@ def check_every(config: RunConfig, task: Task) -> int:
 class Training:
     """The state of one run while it lasts. All of it but the weights follows from the step and from `learned`."""
 
-    def __init__(self, config: RunConfig, store: Store, run: Run, watch: ProgressWatch) -> None:
+    def __init__(self, config: RunConfig, store: Store, run: Run, watch: ProgressCallback) -> None:
         self.config, self.store, self.run, self.watch = config, store, run, watch
         self.task = config.make_task()
         self.device = pick_device(config.device)
         with self.device:
             self.model = Transformer(config.model, seed=config.seed)
-        self.optimizer = make_optimizer(config, self.model)
+        self.optimizer = task_optimizer(config, self.model)
         self.data = TrainingData(config, self.task)
         self.sets = evaluation_sets(config, self.task)
         self.check_every = check_every(config, self.task)
         self.log_every = max(1, config.steps // 100)
-        self.step, self.first_loss, self.seconds = 0, math.nan, 0.0
+        self.step, self.first_loss, self.clock = 0, math.nan, TrainingClock()
         self.status: Status = "finished"
         self.above: int | None = None  # the first of the checks at the bar that the last one belongs to
         self.learned: int | None = None  # the step of the second such check in a row: from there the rate decays
@@ -137,30 +120,26 @@ class Training:
         if saved:
             self.step, self.first_loss = saved.step, saved.first_loss
             self.status = "diverged" if saved.status == "diverged" else "finished"
-            self.seconds, self.above, self.learned = saved.seconds, saved.above, saved.learned
+            self.clock, self.above, self.learned = TrainingClock(saved.seconds), saved.above, saved.learned
             self.run.log(f"continued at step {self.step}")
         else:
             self.run.log(f"started: {self.task.name}, {self.config.model.encoding}, {self.config.steps} steps")
             self._norms()
-        begin = saved_at = time.monotonic()
-        before, first_step = self.seconds, self.step
-        seen = 0
+        saved_at = time.monotonic()
+        self.clock.resume()
         while self.step < self.steps and self.status == "finished":
             parts = self.data.parts(self.step)
             batch = pack(parts)
             loss, logits, gradient = self.update(batch)
             self.step += 1
-            seen += batch.tokens.numel()
+            self.clock.count(batch.tokens.numel())
             check = self.step % self.check_every == 0 or self.step == self.steps
             if check or self.step % self.log_every == 0 or self.step == 1:
-                now = time.monotonic()
-                each = (now - begin) / (self.step - first_step)
-                self._journal(parts, loss, logits, gradient, seen / (now - begin), each, check)
+                self._journal(parts, loss, logits, gradient, check)
             if self.status != "finished" or time.monotonic() - saved_at > SAVE_EVERY:
-                self.seconds = before + time.monotonic() - begin
                 self._save()
                 saved_at = time.monotonic()
-        self.seconds = before + time.monotonic() - begin
+        self.clock.pause()
         self._save()
         self._finish()
 
@@ -176,23 +155,24 @@ class Training:
         logits = model(tokens, positions=positions, document_ids=document_ids)
         loss = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=UNSCORED)
         loss.backward()
-        gradient = nn.utils.clip_grad_norm_(model.parameters(), config.clip or math.inf)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate(config, self.step, self.learned)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        lr = task_schedule(config, self.learned).rate(self.step)
+        gradient = apply_gradients(model, self.optimizer, lr=lr, clip=config.clip)
         return loss.detach(), logits.detach(), gradient
 
-    def _journal(
-        self, parts: list[Batch], loss: Tensor, logits: Tensor, gradient: Tensor, speed: float, each: float, check: bool
-    ) -> None:
+    def _journal(self, parts: list[Batch], loss: Tensor, logits: Tensor, gradient: Tensor, check: bool) -> None:
         """Write down how the run goes, and find out whether the task is learned."""
         value, norm = loss.item(), gradient.item()
         if math.isnan(self.first_loss):
             self.first_loss = value
         accuracy = self._accuracy(parts, logits.cpu())
-        lr = rate(self.config, self.step - 1, self.learned)
-        rows = {"loss": value, "accuracy": accuracy, "gradient_norm": norm, "lr": lr, "tokens_per_second": speed}
+        lr = task_schedule(self.config, self.learned).rate(self.step - 1)
+        rows = {
+            "loss": value,
+            "accuracy": accuracy,
+            "gradient_norm": norm,
+            "lr": lr,
+            "tokens_per_second": self.clock.tokens_per_second,
+        }
         records = [self._record("train", None, name, number) for name, number in rows.items()]
         validation = None
         if not (math.isfinite(value) and math.isfinite(norm)) or value > EXPLODED * max(self.first_loss, 1.0):
@@ -200,8 +180,8 @@ class Training:
         elif check:
             validation = self._check(records)
         self._append(records)
-        left = each * (self.steps - self.step)
-        self.watch(Progress(self.step, self.steps, value, accuracy, left, validation, self.learned is not None))
+        left = self.clock.seconds_left(self.steps - self.step)
+        self.watch(Progress(self.step, self.steps, left, value, accuracy, validation, learned=self.learned is not None))
 
     def _accuracy(self, parts: list[Batch], logits: Tensor) -> float:
         """Of the sequences that were just trained on."""
@@ -263,18 +243,17 @@ class Training:
         """Keep all that is needed to go on from here."""
         with self.run.writing():
             journal = self.run.journal.sync()
-            state = checkpoint.Saved(
-                self.step, self.first_loss, self.status, self.seconds, self.above, self.learned, journal,
-                self.run.journal.sum(journal),
+            state = TaskState(
+                self.step, self.clock.seconds, journal, self.run.journal.sum(journal), self.first_loss, self.status,
+                self.above, self.learned,
             )  # fmt: skip
-            checkpoint.save(self.run.folder, self.run.id, self.model, self.optimizer, state)
+            tensors = checkpoint.collect(self.model, self.optimizer)
+            checkpoint.save(self.run.folder / NAME, self.run.id, tensors, state)
 
     def _finish(self) -> None:
         """Evaluate everywhere, keep weights and attention maps, and write the result last."""
         self.model.eval()
-        self.watch(
-            Progress(self.step, self.steps, math.nan, math.nan, 0.0, None, self.learned is not None, evaluating=True)
-        )
+        self.watch(Progress(self.step, self.steps, 0.0, learned=self.learned is not None, evaluating=True))
         records = []
         for chosen in self.sets:
             scores = None if self.status == "diverged" else evaluate(self.model, self.task, self.config, chosen)
@@ -294,10 +273,10 @@ class Training:
             parameters=sum(p.numel() for p in self.model.parameters()),
             encoding_parameters=sum(p.numel() for p in self.model.encodings.parameters()),
             memory=memory(self.model, longest),
-            seconds=self.seconds,
+            seconds=self.clock.seconds,
         )
         journal, seen = list(self.run.records()), overlap(self.data, self.step, self.sets)
         self.run.finish(run_result(trained, self.config, self.store, self.task, self.sets, seen, records, journal))
-        (self.run.folder / checkpoint.NAME).unlink(missing_ok=True)
+        (self.run.folder / NAME).unlink(missing_ok=True)
         learned = f", learned at step {self.above}" if self.learned else ""
         self.run.log(f"{self.status} at step {self.step}{learned}")

@@ -1,18 +1,42 @@
-"""Adam and AdamW, fused."""
+"""The optimizer of every run, and the second half of a step: from gradients to new weights."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
 
 import torch
-
-from ordinate.model import Transformer
-from ordinate.training.config import RunConfig
+from torch import Tensor, nn
 
 
-def make_optimizer(config: RunConfig, model: Transformer) -> torch.optim.Optimizer:
-    """Weight decay acts on matrices of the network alone: what an encoding trains is its own affair."""
-    matrices: list[torch.nn.Parameter] = []
-    others: list[torch.nn.Parameter] = []
+def make_optimizer(
+    model: nn.Module,
+    *,
+    lr: float,
+    betas: Sequence[float],
+    weight_decay: float,
+    kind: Literal["adamw", "adam"] = "adamw",
+) -> torch.optim.Optimizer:
+    """Adam or AdamW, fused. Weight decay acts on matrices of the network, never on an encoding's own parameters."""
+    matrices: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
     for name, weight in model.named_parameters():
         decays = weight.dim() >= 2 and not name.startswith("encodings.")
         (matrices if decays else others).append(weight)
-    groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-    return kind(groups, lr=config.lr, betas=(config.betas[0], config.betas[1]), fused=True)
+    groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+    cls = torch.optim.AdamW if kind == "adamw" else torch.optim.Adam
+    return cls(groups, lr=lr, betas=(betas[0], betas[1]), fused=True)
+
+
+def apply_gradients(model: nn.Module, optimizer: torch.optim.Optimizer, *, lr: float, clip: float) -> Tensor:
+    """Clip the gradient to a norm of at most `clip` (0: no limit), update the weights, and return the norm before."""
+    norm = nn.utils.clip_grad_norm_(model.parameters(), clip or math.inf)
+    for group in optimizer.param_groups:
+        group["lr"] = lr
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return whole(norm)
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """The tensor itself, or all shards of a DTensor. Importing `torch.distributed.tensor` to ask takes a second."""
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor

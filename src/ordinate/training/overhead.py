@@ -18,8 +18,8 @@ from ordinate.encodings import canonical
 from ordinate.model import BoundEncoding, Transformer
 from ordinate.model.attention import choose
 from ordinate.model.decode import Decoder
+from ordinate.training.config_limits import check_numbers
 from ordinate.training.environment import keep_memory
-from ordinate.training.limits import check_numbers
 from ordinate.training.measured_model import Inputs, make_model
 from ordinate.training.peak import Layer, Peak, peak
 from ordinate.training.turns import in_turns

@@ -1,17 +1,51 @@
-"""The learning rate as a function of the step and of when the task was learned, and of nothing else."""
+"""The learning rate: a linear warm-up, a plateau, and a decay."""
 
 import math
+from dataclasses import dataclass
+from typing import Literal
 
 from ordinate.training.config import RunConfig
 
+Shape = Literal["cosine", "linear", "sqrt"]
 LEAST = 100  # steps of decay after a task was learned
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The rate as a function of the step 0, 1, ... and of nothing else. It is never 0."""
+
+    peak: float
+    rise: int  # the rate of step i is peak * (i + 1) / rise, up to the peak
+    top: int | None = None  # the last step at the peak; none: the rate never decays
+    end: int = 0  # the first step that is not taken, where the decay would reach `floor`
+    shape: Shape = "sqrt"
+    floor: float = 0.0  # share of the peak
+
+    def rate(self, step: int) -> float:
+        if step + 1 < self.rise:
+            return self.peak * (step + 1) / self.rise
+        if self.top is None or step <= self.top:
+            return self.peak
+        left = remaining(self.shape, (step - self.top) / (self.end - self.top))
+        return self.peak * (self.floor + (1 - self.floor) * left)
+
+
+def remaining(shape: Shape, done: float) -> float:
+    """The share of the rate that is left when a share of the decay is done."""
+    match shape:
+        case "cosine":
+            return 0.5 * (1 + math.cos(math.pi * done))
+        case "linear":
+            return 1 - done
+        case "sqrt":  # falls fast at first
+            return 1 - math.sqrt(done)
 
 
 def ending(config: RunConfig, learned: int | None) -> tuple[int, int]:
     """The first step of the decay, and the number of steps in all.
 
-    Whoever has learned the task trains as long again while the rate decays, within the budget; whoever has not goes to
-    the end of the budget, over the last part of which the rate decays.
+    A run that has learned the task trains for as many steps again while the rate decays, within the budget. A run that
+    has not uses the whole budget, and the rate decays over its last part.
     """
     last = config.steps - round(config.decay * config.steps)
     if config.budget == "fixed" or learned is None or learned >= last:
@@ -20,18 +54,14 @@ def ending(config: RunConfig, learned: int | None) -> tuple[int, int]:
     return begin, min(config.steps, begin + max(begin, LEAST))
 
 
-def rate(config: RunConfig, step: int, learned: int | None = None) -> float:
-    """The rate of step 0, 1, ... It rises linearly over the warm-up and is never 0."""
-    if step < config.warmup:
-        return config.lr * (step + 1) / (config.warmup + 1)
-    done = (step - config.warmup) / (config.steps - config.warmup)  # 0 at the top, 1 just past the last step
+def task_schedule(config: RunConfig, learned: int | None = None) -> Schedule:
+    """The schedule of a run on a task that was learned at this step, or not yet."""
+    rise = config.warmup + 1
     match config.schedule:
-        case "cosine":
-            return config.lr * 0.5 * (1 + math.cos(math.pi * done))
-        case "linear":
-            return config.lr * (1 - done)
+        case "constant":
+            return Schedule(config.lr, rise)
         case "wsd":
             begin, end = ending(config, learned)
-            # 1 - sqrt, with one virtual step more so that the last is above 0
-            return config.lr * (1 - math.sqrt((step - begin + 1) / (end - begin + 1))) if step >= begin else config.lr
-    return config.lr
+            return Schedule(config.lr, rise, begin - 1, end)
+        case shape:
+            return Schedule(config.lr, rise, config.warmup, config.steps, shape)

@@ -47,14 +47,14 @@ def describe(request: Request, root: Path, device: str) -> dict[str, Any]:
     """The plan as plain data."""
     import torch
 
-    from ordinate.lm.meter import matmul_rate
-    from ordinate.lm.plan import legs
+    from ordinate.lm.hardware import matmul_rate
+    from ordinate.lm.plan import plan_segments
     from ordinate.lm.sizes import flops_per_token, parameters
     from ordinate.model import pick_device
 
     config, corpus = request.config, request.corpus
-    planned = legs(root, config, request.branches)
-    tokens = sum(leg.steps for leg in planned) * config.step_tokens
+    planned = plan_segments(root, config, request.branches)
+    tokens = sum(segment.steps for segment in planned) * config.step_tokens
     flops = tokens * flops_per_token(config.model)
     network, own = parameters(config.model)
     peak = matmul_rate(pick_device(device), getattr(torch, config.precision))
@@ -63,10 +63,10 @@ def describe(request: Request, root: Path, device: str) -> dict[str, Any]:
         "parameters": network, "encoding_parameters": own, "data": str(corpus.folder),
         "corpus_tokens": corpus.tokens("train"), "step_tokens": config.step_tokens,
         "warmup_steps": config.warmup, "budgets": [branch.budget for branch in request.branches],
-        "stretches": [
-            {"what": leg.what, "folder": str(leg.folder), "begin": leg.begin, "end": leg.end,
-             "tokens": leg.steps * config.step_tokens, "difference": list(leg.difference)}
-            for leg in planned
+        "segments": [
+            {"what": segment.what, "folder": str(segment.folder), "begin": segment.begin, "end": segment.end,
+             "tokens": segment.steps * config.step_tokens, "difference": list(segment.difference)}
+            for segment in planned
         ],
         "tokens": tokens, "separate_tokens": sum(branch.end for branch in request.branches) * config.step_tokens,
         "flops": flops, "seconds": flops / (peak * SHARE),
@@ -79,7 +79,7 @@ def show(plan: dict[str, Any], file: Any) -> None:
     from rich.table import Table
 
     from ordinate.core.amounts import duration
-    from ordinate.lm.amount import write_tokens
+    from ordinate.lm.token_counts import write_tokens
 
     console = Console(file=file, highlight=False, markup=False, width=None if file.isatty() else 120)
     console.print(
@@ -91,13 +91,13 @@ def show(plan: dict[str, Any], file: Any) -> None:
     for column in ("", "from step", "to step", "tokens", "folder"):
         right = "step" in column or column == "tokens"
         table.add_column(column, justify="right" if right else "left", no_wrap=column != "folder", overflow="fold")
-    for leg in plan["stretches"]:
-        cost = write_tokens(leg["tokens"]) if leg["tokens"] else "done"
-        table.add_row(leg["what"], f"{leg['begin']:,}", f"{leg['end']:,}", cost, leg["folder"])
+    for segment in plan["segments"]:
+        cost = write_tokens(segment["tokens"]) if segment["tokens"] else "done"
+        table.add_row(segment["what"], f"{segment['begin']:,}", f"{segment['end']:,}", cost, segment["folder"])
     console.print(table)
-    for leg in plan["stretches"]:
-        if leg["difference"]:
-            console.print(f"{leg['folder']}, because the plain name is taken: {'; '.join(leg['difference'])}")
+    for segment in plan["segments"]:
+        if segment["difference"]:
+            console.print(f"{segment['folder']}, because the plain name is taken: {'; '.join(segment['difference'])}")
     longest = max(plan["budgets"]) / plan["corpus_tokens"]
     console.print(
         f"{plan['tokens']:,} tokens to train"

@@ -10,8 +10,8 @@ import typer
 from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
+    from ordinate.lm.budgets import Branch
     from ordinate.lm.config import TrunkConfig
-    from ordinate.lm.schedule import Branch
     from ordinate.text.corpus import Corpus
 
 DATA = Path("data")
@@ -43,19 +43,19 @@ def resolve_request(
     size: str, encoding: str, budget: str | None, data: Path | None, seed: int, device: str, settings: dict[str, Any]
 ) -> Request:
     """From what stands on the command line."""
-    from ordinate.lm.amount import parse_tokens
+    from ordinate.lm.budgets import branches
     from ordinate.lm.config import resolve
-    from ordinate.lm.precision import usual_precision
-    from ordinate.lm.schedule import branches
-    from ordinate.lm.sizes import recipe
+    from ordinate.lm.hardware import default_precision
+    from ordinate.lm.sizes import defaults
+    from ordinate.lm.token_counts import parse_tokens
     from ordinate.model import pick_device
     from ordinate.text.corpus import open_corpus
 
-    usual = recipe(size)
-    given = {"precision": usual_precision(pick_device(device)), "seed": seed} | settings
+    default = defaults(size)
+    given = {"precision": default_precision(pick_device(device)), "seed": seed} | settings
     corpus = open_corpus(data or _prepared(resolve(size, encoding, "", given)[0].model.vocabulary))
     config, decay = resolve(size, encoding, corpus.fingerprint, given)
-    budgets = [parse_tokens(text) for text in budget.split(",")] if budget is not None else [usual.budget]
+    budgets = [parse_tokens(text) for text in budget.split(",")] if budget is not None else [default.budget]
     return Request(config, corpus, branches(config, budgets, decay))
 
 

@@ -14,19 +14,19 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """List the sizes with their parameters, shapes and budgets."""
-    from ordinate.lm.amount import write_tokens
-    from ordinate.lm.sizes import RECIPES, parameters, shape
+    from ordinate.lm.sizes import SIZES, parameters, shape
+    from ordinate.lm.token_counts import write_tokens
 
     rows: list[dict[str, Any]] = []
-    for name, recipe in RECIPES.items():
+    for name, defaults in SIZES.items():
         config = shape(name, encoding)
         network, own = parameters(config)
         rows.append(
             {
                 "size": name, "parameters": network, "encoding_parameters": own, "width": config.dim,
                 "layers": config.layers, "heads": config.heads, "vocabulary": config.vocabulary,
-                "length": config.length, "batch": recipe.batch, "lr": recipe.lr, "warmup": recipe.warmup,
-                "budgets": list(recipe.budgets),
+                "length": config.length, "batch": defaults.batch, "lr": defaults.lr, "warmup": defaults.warmup,
+                "budgets": list(defaults.budgets),
             }
         )  # fmt: skip
     if as_json:

@@ -1,6 +1,7 @@
 """`ordinate lm train`: one trunk, a branch for each budget."""
 
 import json
+import math
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
     from ordinate.cli.progress import Bar
-    from ordinate.lm.trainer import Now
+    from ordinate.training import Progress
 
 
 def run(
@@ -43,25 +44,26 @@ def run(
     shard: str = typer.Option("none", "--shard", help="none, or fsdp2: weights cut over the processes of torchrun."),
     compiled: bool = typer.Option(False, "--compile", help="torch.compile: a minute to start, then faster."),
     save_every: float = typer.Option(300.0, "--save-every", help="Seconds between checkpoints."),
-    keep: int = typer.Option(1, "--keep", help="Checkpoints to keep of each stretch, the latest among them."),
+    keep: int = typer.Option(1, "--keep", help="Checkpoints to keep of each segment, the latest among them."),
     valid_every: int = typer.Option(500, "--valid-every", help="Steps between validations."),
     valid_tokens: int = typer.Option(1_000_000, "--valid-tokens", help="Tokens of a validation, at most."),
     track: str = typer.Option("", "--track", help="wandb, tensorboard, or both: wandb,tensorboard."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show the plan and stop."),
     as_json: AsJson = False,
 ) -> None:
-    """Train a language model to one or more budgets; go on where it was stopped."""
+    """Train a language model to one or more budgets; resume where it was stopped."""
     from ordinate.cli.progress import Bar
-    from ordinate.lm.course import Course
+    from ordinate.lm.config import Options
+    from ordinate.lm.lm_recipe import Diverged
     from ordinate.lm.ranks import joined
     from ordinate.lm.result import result_of
     from ordinate.lm.sinks import known
-    from ordinate.lm.stopping import stop_asked
-    from ordinate.lm.stretch import Stopped
-    from ordinate.lm.trainer import Diverged, Options, check_fit
+    from ordinate.lm.stream import check_fit
+    from ordinate.lm.train import LMTraining
     from ordinate.model import pick_device
     from ordinate.results.schema import write
     from ordinate.training import environment
+    from ordinate.training.interruption import Interrupted, stop_requested
 
     if shard not in ("none", "fsdp2"):
         raise InputError(f"unknown shard {shard!r}: choose none or fsdp2")
@@ -84,16 +86,16 @@ def run(
             show(describe(request, root, device), sys.stderr)
         if dry_run:
             return
-        course = Course(request.config, request.corpus, root, options, ranks)
+        training = LMTraining(request.config, request.corpus, root, options, ranks)
         try:
-            with Bar(shown=ranks.first) as bar, stop_asked() as asked:
-                folders = course.run(request.branches, lambda now: _show(bar, now), asked)
-        except Stopped as stopped:
+            with Bar(shown=ranks.first) as bar, stop_requested() as stop:
+                folders = training.run(request.branches, lambda now: _show(bar, now), stop)
+        except Interrupted as interrupted:
             if ranks.first:
-                print(f"ordinate: stopped; {stopped}; start again to go on", file=sys.stderr)
+                print(f"ordinate: stopped; {interrupted}; start again to resume", file=sys.stderr)
             raise typer.Exit(130) from None
         except KeyboardInterrupt:
-            print("ordinate: interrupted; start again to go on from the last checkpoint", file=sys.stderr)
+            print("ordinate: interrupted; start again to resume from the last checkpoint", file=sys.stderr)
             raise typer.Exit(130) from None
         except Diverged as diverged:
             print(f"ordinate: {diverged}; what was saved before is kept", file=sys.stderr)
@@ -124,16 +126,15 @@ def _tell(results: list[dict[str, Any]], as_json: bool) -> None:
     Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200).print(table)
 
 
-def _show(bar: "Bar", now: "Now") -> None:
+def _show(bar: "Bar", now: "Progress") -> None:
     """A line for each hundred steps and each validation where there is no terminal."""
-    numbers = now.numbers
-    parts = [f"{now.step:,}/{now.end:,}"]
-    parts += [f"loss {numbers['loss']:.3f}"] if "loss" in numbers else []
-    parts += [f"validation {numbers['valid_loss']:.3f}"] if "valid_loss" in numbers else []
-    if "tokens_per_second" in numbers:
-        parts.append(f"{numbers['tokens_per_second']:,.0f} tokens/s ({numbers['mfu']:.0%} of matmul)")
+    parts = [f"{now.step:,}/{now.steps:,}"]
+    parts += [] if math.isnan(now.loss) else [f"loss {now.loss:.3f}"]
+    parts += [] if now.validation is None else [f"validation {now.validation:.3f}"]
+    if now.tokens_per_second is not None and now.mfu is not None:
+        parts.append(f"{now.tokens_per_second:,.0f} tokens/s ({now.mfu:.0%} of matmul)")
         parts.append(f"{duration(now.seconds_left)} left")
     text = "  ".join(parts)
-    bar.draw(now.stretch, now.step / now.end, text)
-    if now.step % 100 == 0 or "valid_loss" in numbers:
-        bar.say(f"{now.stretch}  step {text}")
+    bar.draw(now.name, now.step / now.steps, text)
+    if now.step % 100 == 0 or now.validation is not None:
+        bar.say(f"{now.name}  step {text}")

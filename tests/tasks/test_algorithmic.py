@@ -1,24 +1,20 @@
-"""Algorithmic problems: right answers, ranges as they are stated."""
+"""Algorithmic problems as text: right answers, ranges as they are stated."""
 
 import random
 
 import pytest
 
-from ordinate.lm.problems import KINDS, draw
-
-
-def _symbols(text: str) -> list[str]:
-    return text.split()
+from ordinate.tasks.algorithmic import KINDS, PROBLEMS, ProblemKind, draw_line
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("where", ["in", "out"])
-def test_answers_follow_from_questions_and_sizes_lie_in_their_range(kind: str, where: str) -> None:
+@pytest.mark.parametrize("beyond", [False, True])
+def test_answers_follow_from_questions_and_sizes_lie_in_their_range(kind: ProblemKind, beyond: bool) -> None:
     source = random.Random(0)
     for _ in range(50):
-        problem = draw(kind, source, 200, where)  # type: ignore[arg-type]
-        asked, answer = _symbols(problem.question), _symbols(problem.answer)
-        low, high = KINDS[kind].symbols[where]  # type: ignore[index]
+        problem = draw_line(kind, source, 200, beyond=beyond)
+        asked, answer = problem.question.split(), problem.answer.split()
+        low, high = PROBLEMS[kind].symbols[beyond]
         assert low <= len(answer) <= high
         given = asked[1 : 1 + len(answer)]
         match kind:
@@ -35,9 +31,9 @@ def test_answers_follow_from_questions_and_sizes_lie_in_their_range(kind: str, w
 
 
 @pytest.mark.parametrize("kind", ["passkey", "distant_copy"])
-def test_distances_span_the_stated_part_of_the_context(kind: str) -> None:
+def test_distances_span_the_stated_part_of_the_context(kind: ProblemKind) -> None:
     source = random.Random(1)
-    for where, low, high in (("in", 0.15, 1.0), ("out", 1.3, 2.0)):
-        lengths = [len(_symbols(draw(kind, source, 1000, where).text)) / 1000 for _ in range(100)]  # type: ignore[arg-type]
+    for beyond, low, high in ((False, 0.15, 1.0), (True, 1.3, 2.0)):
+        lengths = [len(draw_line(kind, source, 1000, beyond=beyond).text.split()) / 1000 for _ in range(100)]
         assert low < min(lengths) and max(lengths) <= high
         assert max(lengths) - min(lengths) > 0.3 * (high - low)

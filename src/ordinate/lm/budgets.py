@@ -1,4 +1,4 @@
-"""Budgets, and the learning rate: a function of the step and of where the budget ends, and of nothing else."""
+"""Budgets in tokens: where each branch leaves the trunk and ends, and its learning rate."""
 
 import math
 from collections.abc import Sequence
@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ordinate.core.errors import InputError
-from ordinate.lm.amount import write_tokens
 from ordinate.lm.config import Decay, TrunkConfig
+from ordinate.lm.token_counts import write_tokens
+from ordinate.training.schedule import Schedule
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A budget: it leaves the trunk at step `begin`, where its rate starts to fall, and ends after `end` steps."""
+    """A budget: it leaves the trunk at step `begin`, where the decay starts, and ends after `end` steps."""
 
-    budget: int  # tokens, as asked for
+    budget: int  # tokens, as given
     begin: int
     end: int
     decay: Decay
 
 
 def branch(config: TrunkConfig, budget: int, decay: Decay) -> Branch:
-    """The steps of a budget, in whole batches. What leaves no plateau is refused."""
+    """The steps of a budget, in whole batches. A budget without a plateau is refused."""
     end = round(budget / config.step_tokens)
     falling = max(1, round(decay.share * end))
     if end - falling <= config.warmup:
@@ -35,7 +36,7 @@ def branch(config: TrunkConfig, budget: int, decay: Decay) -> Branch:
 
 
 def branches(config: TrunkConfig, budgets: Sequence[int], decay: Decay) -> list[Branch]:
-    """The budgets from small to large; two that come to the same steps are refused."""
+    """The budgets from small to large; two with the same branch point are refused."""
     if not budgets:
         raise InputError("no budget was given: name at least one, as in --budget 2.4B")
     planned = [branch(config, budget, decay) for budget in sorted(budgets)]
@@ -48,12 +49,9 @@ def branches(config: TrunkConfig, budgets: Sequence[int], decay: Decay) -> list[
     return planned
 
 
-def rate(config: TrunkConfig, step: int, end: Branch | None = None) -> float:
-    """The rate of step 0, 1, ... It rises linearly over the warm-up, stays, falls over a branch, and is never 0."""
-    if step < config.warmup:
-        return config.lr * (step + 1) / config.warmup
-    if end is None or step < end.begin:
-        return config.lr
-    done = (step - end.begin + 1) / (end.end - end.begin + 1)  # one virtual step more, so that the last is above 0
-    left = 1 - (math.sqrt(done) if end.decay.shape == "sqrt" else done)
-    return config.lr * (end.decay.floor + (1 - end.decay.floor) * left)
+def branch_schedule(config: TrunkConfig, branch: Branch | None = None) -> Schedule:
+    """The learning rate of a trunk, or of a branch: nothing before the branch point depends on the budget."""
+    if branch is None:
+        return Schedule(config.lr, config.warmup)
+    decay = branch.decay
+    return Schedule(config.lr, config.warmup, branch.begin - 1, branch.end, decay.shape, decay.floor)

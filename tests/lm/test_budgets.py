@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from ordinate.core.errors import InputError
+from ordinate.lm.budgets import Branch, branch, branch_schedule, branches
 from ordinate.lm.config import Decay, TrunkConfig, resolve
-from ordinate.lm.schedule import Branch, branch, branches, rate
 
 CONFIG, DECAY = resolve("nano", "rope", "data", {"batch": 4, "length": 8, "warmup": 5, "lr": 0.1})
 STEP = CONFIG.step_tokens
@@ -18,12 +18,13 @@ def test_the_rate_of_every_step() -> None:
     assert (end.begin, end.end) == (30, 40)
     rising = [0.02, 0.04, 0.06, 0.08, 0.1]
     falling = [0.1 * (1 - k / 11) for k in range(1, 11)]
-    assert [rate(CONFIG, step, end) for step in range(40)] == pytest.approx(rising + [0.1] * 25 + falling)
+    rates = [branch_schedule(CONFIG, end).rate(step) for step in range(40)]
+    assert rates == pytest.approx(rising + [0.1] * 25 + falling)
 
 
 def test_the_decay_by_the_square_root() -> None:
     end = branch(CONFIG, 40 * STEP, Decay(share=0.1))
-    assert [rate(CONFIG, step, end) for step in range(36, 40)] == pytest.approx(
+    assert [branch_schedule(CONFIG, end).rate(step) for step in range(36, 40)] == pytest.approx(
         [0.1 * (1 - (k / 5) ** 0.5) for k in (1, 2, 3, 4)]
     )
 
@@ -32,7 +33,7 @@ def test_the_decay_by_the_square_root() -> None:
 @pytest.mark.parametrize("floor", [0.0, 0.1])
 def test_a_rate_is_never_zero_and_never_rises_after_the_warm_up(shape: str, floor: float) -> None:
     end = branch(CONFIG, 100 * STEP, Decay(share=0.3, shape=shape, floor=floor))  # type: ignore[arg-type]
-    rates = [rate(CONFIG, step, end) for step in range(100)]
+    rates = [branch_schedule(CONFIG, end).rate(step) for step in range(100)]
     assert min(rates) > 0.1 * floor
     assert all(b <= a for a, b in pairwise(rates[5:]))
 
@@ -41,8 +42,9 @@ def test_a_branch_has_the_rates_of_the_trunk_until_it_leaves_it() -> None:
     """The heart of branching: nothing before the branch point knows the budget."""
     ends = branches(CONFIG, [40 * STEP, 80 * STEP, 160 * STEP], DECAY)
     for end in ends:
-        assert [rate(CONFIG, s, end) for s in range(end.begin)] == [rate(CONFIG, s) for s in range(end.begin)]
-        assert rate(CONFIG, end.begin, end) < rate(CONFIG, end.begin)
+        decaying, trunk = branch_schedule(CONFIG, end), branch_schedule(CONFIG)
+        assert [decaying.rate(s) for s in range(end.begin)] == [trunk.rate(s) for s in range(end.begin)]
+        assert decaying.rate(end.begin) < trunk.rate(end.begin)
 
 
 def test_budgets_come_in_whole_batches_and_in_order() -> None:
@@ -85,7 +87,7 @@ def test_the_sentence_about_a_missing_plateau_names_a_budget_that_has_one() -> N
         ({"betas": 0.9}, "betas"),
         ({"packing": "packed"}, "packing"),
         ({"steps": 5}, "unknown key steps"),
-        ({"causal": False}, "decided"),
+        ({"causal": False}, "causal is fixed"),
         ({"size": "tiny"}, "unknown key size"),
     ],
 )

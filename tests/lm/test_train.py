@@ -11,14 +11,16 @@ import pytest
 import torch
 
 from ordinate.core.errors import InputError
-from ordinate.lm.course import Course
-from ordinate.lm.folders import branch_home, trunk_home
-from ordinate.lm.plan import legs
+from ordinate.lm.budgets import Branch, branches
+from ordinate.lm.checkpoint_folder import branch_folder, trunk_folder
+from ordinate.lm.config import Options
+from ordinate.lm.lm_recipe import LMRecipe
+from ordinate.lm.plan import plan_segments
 from ordinate.lm.ranks import Ranks
-from ordinate.lm.schedule import Branch, branches
-from ordinate.lm.trainer import Now, Options, Trainer
+from ordinate.lm.train import LMTraining
 from ordinate.store.files import Journal, read_json
 from ordinate.text.corpus import Corpus, open_corpus
+from ordinate.training import Progress
 
 from .small import DEVICE, decay, small_config
 
@@ -34,14 +36,19 @@ def _planned(corpus: Corpus, *steps: int) -> list[Branch]:
     return branches(config, [count * config.step_tokens for count in steps], decay)
 
 
-def _course(corpus: Corpus, root: Path, **settings: object) -> Course:
-    return Course(small_config(corpus, **settings), corpus, root, OPTIONS)  # type: ignore[arg-type]
+def _training(corpus: Corpus, root: Path, **settings: object) -> LMTraining:
+    return LMTraining(small_config(corpus, **settings), corpus, root, OPTIONS)  # type: ignore[arg-type]
+
+
+def _segments(training: LMTraining, planned: list[Branch]) -> list[tuple[str, int, int]]:
+    segments = plan_segments(training.root, training.config, planned)
+    return [(segment.what, segment.begin, segment.end) for segment in segments]
 
 
 def _straight(corpus: Corpus, end: Branch) -> dict[str, torch.Tensor]:
-    trainer = Trainer(small_config(corpus), corpus, OPTIONS, Ranks(), end)
+    trainer = LMRecipe(small_config(corpus), corpus, OPTIONS, Ranks(), end)
     for _ in range(end.end):
-        trainer.advance()
+        trainer.train_step()
     return {name: weight.detach().cpu() for name, weight in trainer.model.named_parameters()}
 
 
@@ -60,11 +67,11 @@ def _files(folder: Path) -> dict[str, str]:
 
 
 def _crashing(*at: tuple[str, int]) -> object:
-    """Ends training when a stretch comes to a step, each time once."""
+    """Ends training when a segment comes to a step, each time once."""
     left = list(at)
 
-    def watch(now: Now) -> None:
-        if left and left[0][0] in now.stretch and now.step >= left[0][1]:
+    def watch(now: Progress) -> None:
+        if left and left[0][0] in now.name and now.step >= left[0][1]:
             left.pop(0)
             raise Crash
 
@@ -73,7 +80,7 @@ def _crashing(*at: tuple[str, int]) -> object:
 
 def test_branches_are_straight_runs_bitwise(corpus: Corpus, tmp_path: Path) -> None:
     planned = _planned(corpus, 10, 20)
-    folders = _course(corpus, tmp_path).run(planned)
+    folders = _training(corpus, tmp_path).run(planned)
     assert [folder.name for folder in folders] == ["nano_rope_640_s42", "nano_rope_1.28k_s42"]
     for folder, end in zip(folders, planned, strict=True):
         _assert_same(_weights(folder), _straight(corpus, end))
@@ -81,15 +88,15 @@ def test_branches_are_straight_runs_bitwise(corpus: Corpus, tmp_path: Path) -> N
 
 def test_interruptions_of_trunk_and_branch_leave_no_trace(corpus: Corpus, tmp_path: Path) -> None:
     planned = _planned(corpus, 10, 20)
-    straight = _course(corpus, tmp_path / "straight").run(planned)
-    course, watch = (
-        _course(corpus, tmp_path / "broken"),
+    straight = _training(corpus, tmp_path / "straight").run(planned)
+    training, watch = (
+        _training(corpus, tmp_path / "broken"),
         _crashing(("trunk", 4), ("640", 8), ("trunk", 12), ("1.28k", 17)),
     )
     for _ in range(4):
         with pytest.raises(Crash):
-            course.run(planned, watch)  # type: ignore[arg-type]
-    for whole, broken in zip(straight, course.run(planned, watch), strict=True):  # type: ignore[arg-type]
+            training.run(planned, watch)  # type: ignore[arg-type]
+    for whole, broken in zip(straight, training.run(planned, watch), strict=True):  # type: ignore[arg-type]
         _assert_same(_weights(broken), _weights(whole))
         told = [list(Journal(folder / "metrics.jsonl").read()) for folder in (whole, broken)]
         timed = ("tokens_per_second", "mfu")
@@ -100,64 +107,64 @@ def test_interruptions_of_trunk_and_branch_leave_no_trace(corpus: Corpus, tmp_pa
 def test_a_larger_budget_later_extends_the_trunk_and_leaves_the_old_branch_alone(
     corpus: Corpus, tmp_path: Path
 ) -> None:
-    course = _course(corpus, tmp_path)
+    training = _training(corpus, tmp_path)
     small, large = _planned(corpus, 10, 20)
-    (old,) = course.run([small])
+    (old,) = training.run([small])
     before = _files(old)
-    assert [(leg.what, leg.begin, leg.end) for leg in legs(tmp_path, course.config, [small, large])] == [
+    assert _segments(training, [small, large]) == [
         ("branch", 10, 10), ("trunk", 7, 14), ("branch", 14, 20),
     ]  # fmt: skip
-    (new,) = course.run([large])
+    (new,) = training.run([large])
     assert _files(old) == before
     _assert_same(_weights(new), _straight(corpus, large))
 
 
 def test_a_smaller_budget_later_goes_over_old_ground(corpus: Corpus, tmp_path: Path) -> None:
-    course = _course(corpus, tmp_path)
+    training = _training(corpus, tmp_path)
     small, middle, large = _planned(corpus, 10, 16, 20)
-    course.run([small, large])
-    trunk = trunk_home(tmp_path, course.config).folder
+    training.run([small, large])
+    trunk = trunk_folder(tmp_path, training.config).path
     before = _files(trunk)
-    assert [(leg.what, leg.begin, leg.end) for leg in legs(tmp_path, course.config, [middle])] == [
+    assert _segments(training, [middle]) == [
         ("replay", 7, 11), ("branch", 11, 16),
     ]  # fmt: skip
-    (folder,) = course.run([middle])
+    (folder,) = training.run([middle])
     _assert_same(_weights(folder), _straight(corpus, middle))
     after = _files(trunk)
     assert after.pop("branch_000000011.pt") and after == before
 
 
 def test_what_is_done_is_not_done_again(corpus: Corpus, tmp_path: Path) -> None:
-    course = _course(corpus, tmp_path)
+    training = _training(corpus, tmp_path)
     planned = _planned(corpus, 10)
-    (folder,) = course.run(planned)
-    before, seen = _files(folder), list[Now]()
-    assert course.run(planned, seen.append) == [folder]
+    (folder,) = training.run(planned)
+    before, seen = _files(folder), list[Progress]()
+    assert training.run(planned, seen.append) == [folder]
     assert seen == [] and _files(folder) == before
 
 
 def test_another_configuration_gets_another_folder_and_says_what_differs(corpus: Corpus, tmp_path: Path) -> None:
     planned = _planned(corpus, 10)
-    (first,) = _course(corpus, tmp_path).run(planned)
-    other = _course(corpus, tmp_path, lr=0.01)
-    home = branch_home(tmp_path, other.config, planned[0])
-    assert home.folder.name == f"{first.name}_v2"
-    assert home.difference == ("trunk.lr: 0.006 there, 0.01 here",)
+    (first,) = _training(corpus, tmp_path).run(planned)
+    other = _training(corpus, tmp_path, lr=0.01)
+    folder = branch_folder(tmp_path, other.config, planned[0])
+    assert folder.path.name == f"{first.name}_v2"
+    assert folder.difference == ("trunk.lr: 0.006 there, 0.01 here",)
     (second,) = other.run(planned)
-    assert second == home.folder and first.exists()
-    assert branch_home(tmp_path, other.config, planned[0]).folder == second  # found again
+    assert second == folder.path and first.exists()
+    assert branch_folder(tmp_path, other.config, planned[0]).path == second  # found again
 
 
 def test_a_branch_names_its_parent(corpus: Corpus, tmp_path: Path) -> None:
-    (folder,) = _course(corpus, tmp_path).run(_planned(corpus, 10))
+    (folder,) = _training(corpus, tmp_path).run(_planned(corpus, 10))
     kept = read_json(folder / "run.json")
     parent = tmp_path / kept["parent"]
     assert hashlib.sha256(parent.read_bytes()).hexdigest() == kept["parent_sha256"]
 
 
 def test_older_checkpoints_are_kept_on_request(corpus: Corpus, tmp_path: Path) -> None:
-    course = replace(_course(corpus, tmp_path), options=replace(OPTIONS, keep=3))
-    (folder,) = course.run(_planned(corpus, 10))
+    training = replace(_training(corpus, tmp_path), options=replace(OPTIONS, keep=3))
+    (folder,) = training.run(_planned(corpus, 10))
     kept = sorted(path.name for path in folder.glob("step_*.pt"))
     assert kept == ["step_000000008.pt", "step_000000009.pt", "step_000000010.pt"]
 
@@ -165,12 +172,12 @@ def test_older_checkpoints_are_kept_on_request(corpus: Corpus, tmp_path: Path) -
 def test_two_processes_do_not_train_one_folder(corpus: Corpus, tmp_path: Path) -> None:
     from ordinate.store import Run
 
-    course = _course(corpus, tmp_path)
+    training = _training(corpus, tmp_path)
     with (
-        Run(trunk_home(tmp_path, course.config).folder).claimed(),
+        Run(trunk_folder(tmp_path, training.config).path).claimed(),
         pytest.raises(InputError, match="another process"),
     ):
-        course.run(_planned(corpus, 10))
+        training.run(_planned(corpus, 10))
 
 
 @pytest.mark.parametrize("before", [[], [10]])
@@ -178,22 +185,22 @@ def test_damaged_tokens_are_found_before_training_begins_or_goes_on(
     corpus: Corpus, tmp_path: Path, before: list[int]
 ) -> None:
     """Of the right size and within the vocabulary: nothing else would tell."""
-    _course(corpus, tmp_path / "made").run(_planned(corpus, *before) if before else [])
+    _training(corpus, tmp_path / "made").run(_planned(corpus, *before) if before else [])
     shutil.copytree(corpus.folder, tmp_path / "data")
     shard = tmp_path / "data" / "train-00000.bin"
     content = bytearray(shard.read_bytes())
     content[1024:1026] = b"\x05\x00" if content[1024:1026] != b"\x05\x00" else b"\x06\x00"
     shard.write_bytes(content)
-    course = replace(_course(corpus, tmp_path / "made"), corpus=open_corpus(tmp_path / "data"))
+    training = replace(_training(corpus, tmp_path / "made"), corpus=open_corpus(tmp_path / "data"))
     with pytest.raises(InputError, match="another hash"):
-        course.run(_planned(corpus, 20))
+        training.run(_planned(corpus, 20))
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"changed", b"another sum"])
 def test_a_damaged_result_is_found_before_anything_is_trained_beside_it(
     corpus: Corpus, tmp_path: Path, content: bytes
 ) -> None:
-    (done,) = _course(corpus, tmp_path).run(_planned(corpus, 10))
+    (done,) = _training(corpus, tmp_path).run(_planned(corpus, 10))
     path = done / "result.json"
     whole = read_json(path)
     if content == b"changed":
@@ -202,13 +209,13 @@ def test_a_damaged_result_is_found_before_anything_is_trained_beside_it(
         content = json.dumps(whole | {"valid_loss": 0.1}).encode()
     path.write_bytes(content)
     for use in (
-        lambda: legs(tmp_path, small_config(corpus), _planned(corpus, 10, 20)),
-        lambda: _course(corpus, tmp_path).run(_planned(corpus, 10, 20)),
+        lambda: plan_segments(tmp_path, small_config(corpus), _planned(corpus, 10, 20)),
+        lambda: _training(corpus, tmp_path).run(_planned(corpus, 10, 20)),
     ):
         with pytest.raises(InputError, match=r"result.json is damaged"):
             use()
     path.unlink()  # its checkpoint has all that it said
-    _course(corpus, tmp_path).run(_planned(corpus, 10))
+    _training(corpus, tmp_path).run(_planned(corpus, 10))
     assert {**read_json(path), **DIFFERS} == {**whole, **DIFFERS}
 
 
@@ -225,11 +232,11 @@ def test_a_pipe_among_the_data_is_not_waited_for(corpus: Corpus, tmp_path: Path,
 
 
 def test_a_pipe_among_the_checkpoints_is_not_waited_for(corpus: Corpus, tmp_path: Path) -> None:
-    (done,) = _course(corpus, tmp_path).run(_planned(corpus, 10))
-    trunk = trunk_home(tmp_path, small_config(corpus)).folder
+    (done,) = _training(corpus, tmp_path).run(_planned(corpus, 10))
+    trunk = trunk_folder(tmp_path, small_config(corpus)).path
     for path in (trunk / "latest.pt", done / "result.json"):
         path.unlink()
         os.mkfifo(path)
         with pytest.raises(InputError, match=f"{path.name} is no"):
-            legs(tmp_path, small_config(corpus), _planned(corpus, 10, 20))
+            plan_segments(tmp_path, small_config(corpus), _planned(corpus, 10, 20))
         path.unlink()

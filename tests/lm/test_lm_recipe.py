@@ -7,11 +7,11 @@ import torch
 from torch.nn import functional as F
 
 from ordinate.core.errors import InputError
-from ordinate.lm.config import TrunkConfig, resolve
+from ordinate.lm.budgets import branch, branch_schedule
+from ordinate.lm.config import Options, TrunkConfig, resolve
+from ordinate.lm.lm_recipe import Diverged, LMRecipe
 from ordinate.lm.ranks import Ranks
-from ordinate.lm.schedule import branch, rate
-from ordinate.lm.stream import training_rows
-from ordinate.lm.trainer import Diverged, Options, Trainer, check_fit
+from ordinate.lm.stream import check_fit, training_rows
 from ordinate.model import Transformer
 from ordinate.text.corpus import Corpus
 
@@ -20,16 +20,16 @@ from .small import DEVICE, SMALL, decay, small_config
 OPTIONS = Options(device=DEVICE)
 
 
-def _trainer(config: TrunkConfig, corpus: Corpus, **options: object) -> Trainer:
-    return Trainer(config, corpus, replace(OPTIONS, **options), Ranks())  # type: ignore[arg-type]
+def _trainer(config: TrunkConfig, corpus: Corpus, **options: object) -> LMRecipe:
+    return LMRecipe(config, corpus, replace(OPTIONS, **options), Ranks())  # type: ignore[arg-type]
 
 
 def test_steps_are_those_of_a_plain_loop(corpus: Corpus) -> None:
     """Written out: all logits at once, torch's own AdamW without fusing, the rate from the schedule."""
     config = small_config(corpus)
     end = branch(config, 12 * config.step_tokens, decay)
-    trainer = Trainer(config, corpus, OPTIONS, Ranks(), end)
-    losses = [float(trainer.advance()["loss"]) / config.step_tokens for _ in range(12)]
+    trainer = LMRecipe(config, corpus, OPTIONS, Ranks(), end)
+    losses = [float(trainer.train_step().loss) / config.step_tokens for _ in range(12)]
 
     model = Transformer(config.model, seed=config.seed)
     matrices = [w for name, w in model.named_parameters() if w.dim() > 1]
@@ -45,7 +45,7 @@ def test_steps_are_those_of_a_plain_loop(corpus: Corpus) -> None:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for group in optimizer.param_groups:
-            group["lr"] = rate(config, step, end)
+            group["lr"] = branch_schedule(config, end).rate(step)
         optimizer.step()
         plain.append(loss.item())
     assert losses == pytest.approx(plain, rel=1e-4)
@@ -57,7 +57,7 @@ def test_a_batch_cut_into_parts_gives_the_same_step(corpus: Corpus) -> None:
     config = small_config(corpus)
     whole, parts = _trainer(config, corpus), _trainer(config, corpus, micro_batch=1)
     for _ in range(3):
-        met = [trainer.advance() for trainer in (whole, parts)]
+        met = [trainer.train_step() for trainer in (whole, parts)]
         torch.testing.assert_close(met[0], met[1], rtol=1e-5, atol=1e-5)
 
 
@@ -90,8 +90,8 @@ def test_validation_is_the_mean_over_the_split_and_bits_count_bytes(corpus: Corp
         losses.append(F.cross_entropy(logits[0], tokens[1:], reduction="none"))
         size += int(torch.from_numpy(corpus.token_bytes())[tokens[1:]].sum())
     total = torch.cat(losses).double().sum().item()
-    assert scores["valid_loss"] == pytest.approx(total / len(losses) / length, rel=1e-5)
-    assert scores["bits_per_byte"] == pytest.approx(total / size / 0.6931471805599453, rel=1e-5)
+    assert scores.valid_loss == pytest.approx(total / len(losses) / length, rel=1e-5)
+    assert scores.bits_per_byte == pytest.approx(total / size / 0.6931471805599453, rel=1e-5)
 
 
 def test_a_part_of_the_stream_may_be_algorithmic(corpus: Corpus) -> None:
@@ -128,14 +128,14 @@ def test_what_does_not_fit_is_refused(corpus: Corpus) -> None:
 @pytest.mark.parametrize("lr", [1e30, 1e10])
 def test_a_rate_that_is_too_high_is_said(corpus: Corpus, lr: float) -> None:
     trainer = _trainer(small_config(corpus, lr=lr, warmup=0, clip=0), corpus)
-    met = [trainer.advance() for _ in range(20)][-1]
-    with pytest.raises(Diverged, match="no number any more"):
-        trainer.measure(met, 1.0)
+    met = [trainer.train_step() for _ in range(20)][-1]
+    with pytest.raises(Diverged, match="the loss is not finite at step 20"):
+        trainer.metrics(met)
 
 
 def test_narrow_arithmetic_learns_too(corpus: Corpus) -> None:
     """bfloat16 under autocast, which a CPU can compute, if slowly."""
     upcast, narrow = (_trainer(small_config(corpus, precision=kind), corpus) for kind in ("float32", "bfloat16"))
-    losses = [[float(trainer.advance()["loss"]) for _ in range(5)] for trainer in (upcast, narrow)]
+    losses = [[float(trainer.train_step().loss) for _ in range(5)] for trainer in (upcast, narrow)]
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
     assert all(weight.dtype == torch.float32 for weight in narrow.model.parameters())

@@ -1,4 +1,4 @@
-"""Ending between two steps when asked to."""
+"""Stopping training after the step under way."""
 
 import signal
 import threading
@@ -7,22 +7,26 @@ from contextlib import contextmanager
 from types import FrameType
 
 
+class Interrupted(Exception):  # noqa: N818
+    """Training was stopped between two steps, after a checkpoint was written."""
+
+
 @contextmanager
-def stop_asked() -> Iterator[Callable[[], bool]]:
-    """SIGTERM or Ctrl-C asks for an end after the step under way; a second one ends at once."""
-    asked = threading.Event()
+def stop_requested() -> Iterator[Callable[[], bool]]:
+    """SIGTERM or Ctrl-C requests a stop after the step under way; a second one stops at once."""
+    requested = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield asked.is_set
+        yield requested.is_set
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if asked.is_set():
+        if requested.is_set():
             raise KeyboardInterrupt
-        asked.set()
+        requested.set()
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        yield asked.is_set
+        yield requested.is_set
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,0 +1,256 @@
+"""The recipe of a language model, from setup to result: the step, and the segment of a trunk or a branch it is in."""
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ordinate.core.seeds import seed_of
+from ordinate.lm.budgets import Branch, branch_schedule
+from ordinate.lm.checkpoint_folder import LATEST, REPLAY, CheckpointFolder
+from ordinate.lm.config import Options, TrunkConfig
+from ordinate.lm.hardware import matmul_rate
+from ordinate.lm.loss import Objective
+from ordinate.lm.ranks import Ranks, gathering, spread
+from ordinate.lm.sinks import Sink, opened
+from ordinate.lm.sizes import flops_per_token
+from ordinate.lm.stream import check_fit, training_rows, validation_rows
+from ordinate.model import Transformer, pick_device
+from ordinate.results.language_model_result import LanguageModelResult
+from ordinate.store import Run
+from ordinate.text.corpus import Corpus
+from ordinate.training import checkpoint
+from ordinate.training.checkpoint import TrainingState
+from ordinate.training.interruption import Interrupted
+from ordinate.training.optimizer import apply_gradients, make_optimizer
+from ordinate.training.progress import Progress, ProgressCallback, TrainingClock
+
+MICRO = 16_384  # tokens of one pass, unless a number of sequences is given
+
+
+class Diverged(Exception):  # noqa: N818
+    """The loss is NaN or infinite."""
+
+
+class StepOutput(NamedTuple):
+    """As tensors, so that a step does not wait for the device."""
+
+    loss: Tensor  # sum over this rank's tokens
+    gradient_norm: Tensor
+
+
+class Validation(NamedTuple):
+    valid_loss: float  # nats per token
+    bits_per_byte: float
+
+
+class LMRecipe:
+    """A model, its optimizer and its step, on a trunk or on a branch."""
+
+    def __init__(
+        self, config: TrunkConfig, corpus: Corpus, options: Options, ranks: Ranks, branch: Branch | None = None
+    ) -> None:
+        check_fit(config, corpus, ranks)
+        self.config, self.corpus, self.options, self.ranks = config, corpus, options, ranks
+        self.device = ranks.device(pick_device(options.device))
+        with self.device:
+            self.model = Transformer(config.model, seed=config.seed)
+        self.objective = spread(Objective(self.model, compiled=options.compiled), ranks, options.shard)
+        self.optimizer = make_optimizer(self.model, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay)
+        self.schedule = branch_schedule(config, branch)
+        self.step, self.clock = 0, TrainingClock()
+        self.micro_batch = options.micro_batch or max(1, MICRO // config.model.length)
+        self.flops = flops_per_token(config.model)
+        self.peak = matmul_rate(self.device, getattr(torch, config.precision))
+
+    @property
+    def tokens(self) -> int:
+        return self.step * self.config.step_tokens
+
+    def train_step(self) -> StepOutput:
+        """One step: draw rows, accumulate gradients over micro-batches, update the weights."""
+        config, ranks = self.config, self.ranks
+        self.objective.train()
+        torch.manual_seed(seed_of(config.seed, "dropout", self.step, ranks.rank))
+        rows = training_rows(config, self.corpus, self.step, ranks.rank, ranks.world).to(self.device)
+        total = torch.zeros((), device=self.device)
+        parts = rows.split(self.micro_batch)
+        for number, part in enumerate(parts, start=1):
+            with gathering(self.objective, last=number == len(parts)):
+                with self._autocast():
+                    loss = self.objective(part.tokens, part.targets, part.document_ids)
+                # ranks average their gradients, but losses are summed over all of a batch's tokens
+                (loss * (ranks.world / config.step_tokens)).backward()
+            total += loss.detach()
+        norm = apply_gradients(self.model, self.optimizer, lr=self.schedule.rate(self.step), clip=config.clip)
+        self.step += 1
+        self.clock.count(config.step_tokens)
+        return StepOutput(total, norm)
+
+    def metrics(self, output: StepOutput) -> dict[str, float]:
+        """The metrics of the step just taken, over all ranks. Raises `Diverged` if the loss is not finite."""
+        loss = self.ranks.total(float(output.loss))[0] / self.config.step_tokens
+        norm = float(output.gradient_norm)
+        self._check_finite(loss, norm)
+        speed = self.clock.tokens_per_second
+        return {
+            "loss": loss,
+            "lr": self.schedule.rate(self.step - 1),
+            "gradient_norm": norm,
+            "tokens_per_second": speed,
+            "mfu": speed * self.flops / (self.peak * self.ranks.world),
+        }
+
+    def validate(self) -> Validation:
+        """The loss on the start of the validation split."""
+        length, ranks = self.config.model.length, self.ranks
+        available = self.corpus.sequences("valid", length)
+        count = min(available, max(1, self.options.valid_tokens // length))
+        own = range(count)[ranks.rank :: ranks.world]
+        # ranks with shards run equally many passes, so short ones repeat sequence 0 without counting it
+        numbers = [*own] + [0] * (math.ceil(count / ranks.world) - len(own))
+        sizes = torch.from_numpy(self.corpus.token_bytes())
+        self.objective.eval()
+        loss, size, tokens = 0.0, 0.0, 0.0
+        for start in range(0, len(numbers), self.micro_batch):
+            rows = validation_rows(self.config, self.corpus, numbers[start : start + self.micro_batch])
+            here = rows.to(self.device)
+            with self._autocast():
+                losses = self.objective(here.tokens, here.targets, here.document_ids)
+            counted = max(0, len(own) - start)
+            loss += float(losses[:counted].double().sum())
+            size += float(sizes[rows.targets[:counted]].sum())
+            tokens += rows.targets[:counted].numel()
+        loss, size, tokens = ranks.total(loss, size, tokens)
+        self._check_finite(loss)
+        return Validation(loss / tokens, loss / math.log(2) / max(size, 1.0))
+
+    def _check_finite(self, *values: float) -> None:
+        if not all(math.isfinite(value) for value in values):
+            raise Diverged(f"the loss is not finite at step {self.step:,}: try a rate below {self.config.lr:g}")
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        if self.config.precision == "float32":
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+
+class Segment:
+    """Training of a recipe up to a step, with its journal, checkpoints and trackers."""
+
+    def __init__(
+        self, recipe: LMRecipe, folder: CheckpointFolder, run: Run, end: int, owner: str, group: str,
+        *, replay: bool = False,
+    ) -> None:  # fmt: skip
+        self.recipe, self.folder, self.run, self.end = recipe, folder, run, end
+        self.owner, self.group, self.replay = owner, group, replay
+        self.first = recipe.ranks.first  # rank 0 writes for all
+        self.latest = folder.path / (REPLAY if replay else LATEST)
+        self.journal = 0  # bytes
+        self.validation: Validation | None = None  # the last one
+
+    def load(self, path: Path, owner: str) -> None:
+        """Continue from a checkpoint, of this segment or of another."""
+        recipe = self.recipe
+        state = checkpoint.load(path, owner, recipe.model, recipe.optimizer, TrainingState, last=self.end)
+        recipe.step, recipe.clock = state.step, TrainingClock(state.seconds)
+        self.journal = state.journal if owner == self.owner else 0  # a branch has a journal of its own
+
+    def train(self, watch: ProgressCallback, stop: Callable[[], bool]) -> None:
+        """Train to the end. Log, validate and save on the way; stop after a step if `stop` says so."""
+        recipe, options, ranks = self.recipe, self.recipe.options, self.recipe.ranks
+        if self.first and not self.replay:
+            with self.run.writing():
+                self.run.journal.cut(self.journal)
+        saved = time.monotonic()
+        recipe.clock.resume()
+        with opened(options.trackers if self.first and not self.replay else (), self.folder, self.group) as trackers:
+            while recipe.step < self.end:
+                output = recipe.train_step()
+                last = recipe.step == self.end
+                stopping = ranks.any(stop())
+                log, valid = (last or recipe.step % every == 0 for every in (options.log_every, options.valid_every))
+                save = stopping or ranks.any(time.monotonic() - saved > options.save_every)
+                if log or valid or save:
+                    metrics = recipe.metrics(output)  # raises if the run diverged, before it is saved
+                    recipe.clock.pause()
+                    if valid:
+                        self.validation = recipe.validate()
+                    if log or valid:
+                        validation = self.validation._asdict() if valid and self.validation else {}
+                        self._report((metrics if log else {}) | validation, watch, trackers)
+                    if save:
+                        self.save()
+                        saved = time.monotonic()
+                    recipe.clock.resume()
+                if stopping and not last:
+                    raise Interrupted(f"{self.latest} holds step {recipe.step:,} of {self.end:,}")
+        self.save()
+
+    def _report(self, metrics: dict[str, float], watch: ProgressCallback, trackers: Sequence[Sink]) -> None:
+        recipe = self.recipe
+        if not self.first:
+            return
+        if not self.replay:
+            with self.run.writing():
+                self.journal = self.run.journal.append([{"step": recipe.step, "tokens": recipe.tokens, **metrics}])
+            for tracker in trackers:
+                tracker.log(recipe.tokens, metrics)
+        watch(
+            Progress(
+                recipe.step, self.end, recipe.clock.seconds_left(self.end - recipe.step),
+                loss=metrics.get("loss", math.nan), validation=metrics.get("valid_loss"),
+                tokens_per_second=metrics.get("tokens_per_second"), mfu=metrics.get("mfu"),
+                name=self.folder.path.name,
+            )
+        )  # fmt: skip
+
+    def save(self) -> None:
+        """Replace the latest checkpoint. With `keep`, the last few stay under the names of their steps."""
+        recipe, keep = self.recipe, self.recipe.options.keep
+        tensors = checkpoint.collect(recipe.model, recipe.optimizer)
+        if self.first:
+            with self.run.writing():
+                if not self.replay:
+                    self.run.journal.sync()
+                state = TrainingState(recipe.step, recipe.clock.seconds, self.journal)
+                checkpoint.save(self.latest, self.owner, tensors, state)
+                if keep > 1 and not self.replay:
+                    _link(self.latest, self.folder.path / f"step_{recipe.step:09d}.pt")
+                    for old in sorted(self.folder.path.glob("step_*.pt"))[:-keep]:
+                        old.unlink()
+        recipe.ranks.wait()
+
+    def keep_branch_point(self) -> None:
+        """Keep the checkpoint of this step for good: branches start from it."""
+        if self.first:
+            with self.run.writing():
+                _link(self.latest, self.folder.branch_point(self.recipe.step))
+                if self.replay:
+                    self.latest.unlink()
+        self.recipe.ranks.wait()
+
+    def finish(self) -> None:
+        """Write the result. From then on the budget is done."""
+        recipe = self.recipe
+        validation = self.validation or recipe.validate()  # none if it was stopped between its last step and this
+        parameters = sum(weight.numel() for weight in recipe.model.parameters())
+        if self.first:
+            self.run.finish(
+                LanguageModelResult(
+                    self.run.id, recipe.step, recipe.tokens, recipe.clock.seconds, parameters, *validation
+                )
+            )
+        recipe.ranks.wait()
+
+
+def _link(path: Path, other: Path) -> None:
+    """A second name for a file that is replaced, never changed."""
+    with suppress(FileExistsError):
+        os.link(path, other)
