@@ -73,7 +73,7 @@ def run(config: RunConfig, tmp_path: Path) -> Run:
         (put("optimizer", torch.ones(2, 2)), "its moments are not those of the optimizer"),
         (put("optimizer", {}), "its moments are not those of the optimizer"),
         (put("optimizer", {999: {}}), "its moments are not those of the optimizer"),
-        (lambda content: content["optimizer"].update(dict.fromkeys(content["optimizer"])), "its moments are not those"),
+        (lambda content: content["optimizer"].update(dict.fromkeys(content["optimizer"])), "no moments at step 3"),
         (moment("exp_avg_sq", None), r"exp_avg_sq of embedding.weight is no plain tensor"),
         (lambda content: content["optimizer"][WEIGHT].pop("exp_avg"), "moments of embedding.weight are incomplete"),
         (moment("step", torch.tensor(10.0**9)), r"the step of embedding.weight is 1e\+09, of 3"),

@@ -78,12 +78,11 @@ def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimi
     try:
         content = _read(path, sum(tensor.nbytes for tensor in tensors.values()))
     except Exception as error:  # a damaged file shows itself in many ways
-        raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away to start again") from (
-            error
-        )
-    if (schema := content.pop("schema", None)) != SCHEMA:
+        raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away") from error
+    schema, saved_owner = content.pop("schema", None), content.pop("owner", None)
+    if type(schema) is not int or schema != SCHEMA:
         raise InputError(f"{path} has schema {reprlib.repr(schema)}, this version reads {SCHEMA}: move it away")
-    if content.pop("owner", None) != owner:
+    if type(saved_owner) is not str or saved_owner != owner:
         raise InputError(f"{path} belongs to another configuration than run {owner}: move it away to start again")
     try:
         weights, moments = content.pop("model", None), content.pop("optimizer", None)
@@ -156,8 +155,10 @@ def _check_weights(saved: Any, tensors: dict[str, Tensor]) -> None:
 
 
 def _check_moments(saved: Any, weights: dict[str, nn.Parameter], step: int) -> None:
-    if not isinstance(saved, dict) or saved.keys() != weights.keys() or (step and not any(saved.values())):
+    if not isinstance(saved, dict) or saved.keys() != weights.keys():
         raise ValueError("its moments are not those of the optimizer")
+    if step and all(state is None for state in saved.values()):
+        raise ValueError(f"it has no moments at step {step}")
     for name, state in saved.items():
         if state is None:
             continue
