@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from ordinate.statistics import analyze as analyze_module
 from ordinate.statistics.analyze import analyze
-from ordinate.statistics.observations import Observation, Observations, RangeKey
+from ordinate.statistics.large.columns import Observations
+from ordinate.statistics.observations import Observation, RangeKey
 
 from . import plain_analysis
 
@@ -68,7 +70,10 @@ def differences(found: Any, expected: Any, where: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("salt", range(24))
-def test_it_says_what_the_plain_one_says(salt: int) -> None:
+@pytest.mark.parametrize("large", [False, True])
+def test_it_says_what_the_plain_one_says(salt: int, large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both the cells of small comparisons, one score at a time, and those of large files, by columns."""
+    monkeypatch.setattr(analyze_module, "LARGE", 0 if large else 10**9)
     rows = results(salt)
     planned = {"t0": ["e1", "extra"]} if salt % 5 == 0 else {}
     expected = plain_analysis.analyze(rows, planned, 0.05)

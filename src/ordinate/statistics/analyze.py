@@ -6,18 +6,20 @@ from itertools import chain, combinations
 import numpy as np
 
 from ordinate.statistics.alarms import alarms_of
-from ordinate.statistics.cells import ranges_of
-from ordinate.statistics.grid import Grid, starts
+from ordinate.statistics.cells import TaskScores, task_scores
 from ordinate.statistics.holm import pairs_of, seeds_needed
-from ordinate.statistics.observations import Observation, Observations, RangeKey, TaskFacts, headline, trained_length
+from ordinate.statistics.large.columns import Observations
+from ordinate.statistics.large.grid import starts
+from ordinate.statistics.large.task_scores import large_task_scores
+from ordinate.statistics.observations import Observation, headline, trained_length
 from ordinate.statistics.pairs import Sample, judge
 from ordinate.statistics.ranks import Ranks, ranks
 from ordinate.statistics.reach import Reach, Steps
-from ordinate.statistics.runs import Run, runs_of
-from ordinate.statistics.types import Analysis, Basis, Contrast, Range, StudyFacts, TaskAnalysis, TaskEvidence
+from ordinate.statistics.types import Analysis, Basis, Contrast, StudyFacts, TaskAnalysis, TaskEvidence
 from ordinate.statistics.verdict import conclude
 from ordinate.statistics.words import Score
 
+LARGE = 5_000  # rows from which on all cells are computed at once (see `large`)
 USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
 Scored = Observations | Sequence[Observation]
 
@@ -37,8 +39,8 @@ def analyze(
     By task: `planned` names all its encodings, so that one without any score is still in the table and in the number
     of seeds that are needed; `study` has what scores alone cannot show; `steps` are those that learning took.
     """
-    columns, study, steps = _columns(observations), study or {}, steps or {}
-    tasks = list(_tasks(Grid(columns, planned or {}), alpha))
+    planned, study, steps = planned or {}, study or {}, steps or {}
+    tasks = [_Task(scores) for scores in _scores(observations, planned, alpha)]
     pairs = pairs_of(len(task.encodings) for task in tasks)
     needed = seeds_needed(pairs, alpha) if pairs else 0
     by_name: dict[str, list[Contrast]] = {task.name: [] for task in tasks}
@@ -56,8 +58,28 @@ def analyze(
     )
     families = _families(analyzed, alpha)
     relaxed = (*preliminary, *_unfinished(study.values()))
-    encodings = tuple(dict.fromkeys((*columns.encodings, *chain.from_iterable((planned or {}).values()))))
+    encodings = tuple(dict.fromkeys((*_encodings(observations), *chain.from_iterable(planned.values()))))
     return Analysis(analyzed, encodings, alpha, pairs, needed, families, tuple(limits), relaxed)
+
+
+def _scores(observations: Scored, planned: Mapping[str, Sequence[str]], alpha: float) -> Iterator[TaskScores]:
+    if len(observations) < LARGE:
+        return task_scores(_rows(observations), planned, alpha)
+    return large_task_scores(_columns(observations), planned, alpha)
+
+
+def _columns(observations: Scored) -> Observations:
+    return observations if isinstance(observations, Observations) else Observations.of(observations)
+
+
+def _rows(observations: Scored) -> Sequence[Observation]:
+    return observations.rows() if isinstance(observations, Observations) else observations
+
+
+def _encodings(observations: Scored) -> Iterable[str]:
+    if isinstance(observations, Observations):
+        return observations.encodings
+    return (item.encoding for item in observations)
 
 
 def _unfinished(tasks: Iterable[StudyFacts]) -> tuple[str, ...]:
@@ -78,49 +100,17 @@ def few_seeds(observations: Scored) -> tuple[str, ...]:
     return (f"{fewest} seed{'s' * (fewest != 1)} where {USUAL_SEEDS} are the rule",) if fewest < USUAL_SEEDS else ()
 
 
-def _columns(observations: Scored) -> Observations:
-    return observations if isinstance(observations, Observations) else Observations.of(observations)
-
-
-def _tasks(grid: Grid, alpha: float) -> Iterator["_Task"]:
-    """Every task with its stretches of the grid."""
-    if not grid.tasks:
-        return
-    ranges, shares = ranges_of(grid, alpha), grid.seen_share().tolist()
-    edges = [*starts(grid.task[grid.ranges]).tolist(), len(ranges)]
-    differing = set(grid.differing().tolist())
-    for index, runs in enumerate(runs_of(grid)):
-        own = range(edges[index], edges[index + 1])
-        yield _Task(
-            grid.tasks[index], grid.encodings[index], [ranges[at] for at in own], runs,
-            differing=[ranges[at].key for at in own if at in differing],
-            seen={ranges[at].key: shares[at] for at in own if shares[at] == shares[at]},
-        )  # fmt: skip
-
-
 class _Task:
-    """One task: its ranges, and its runs by encoding."""
+    """One task between its cells and its verdict."""
 
-    def __init__(
-        self,
-        facts: TaskFacts,
-        encodings: list[str],
-        ranges: list[Range],
-        runs: list[Run],
-        *,
-        differing: list[RangeKey],
-        seen: dict[RangeKey, float],
-    ) -> None:
-        self.facts, self.name, self.encodings, self.ranges = facts, facts.name, encodings, ranges
-        self.differing, self.seen = differing, seen
-        self.runs: dict[str, list[Run]] = {encoding: [] for encoding in encodings}
-        for run in runs:
-            self.runs[encodings[run.place]].append(run)
-        self.seeds = sorted({run.seed for run in runs})
-        places = [r.key for r in ranges]
-        self.headline, self.trained = places.index(headline(places)), trained_length(places)
-        self.shown = ranges[self.headline]
-        self.gated = facts.bar is not None and self.trained is not None
+    def __init__(self, scores: TaskScores) -> None:
+        self.facts, self.name, self.ranges, self.runs = scores.facts, scores.facts.name, scores.ranges, scores.runs
+        self.scores, self.encodings = scores, list(scores.runs)
+        self.seeds = sorted({run.seed for own in self.runs.values() for run in own})
+        keys = [r.key for r in self.ranges]
+        self.headline, self.trained = keys.index(headline(keys)), trained_length(keys)
+        self.shown = self.ranges[self.headline]
+        self.gated = self.facts.bar is not None and self.trained is not None
 
     def samples(self) -> Iterator[Sample]:
         """What is to be tested: of every two encodings how many seeds learned the task, then scores in the headline."""
@@ -196,10 +186,10 @@ class _Task:
             bar=self.facts.bar,
             seeds=len(self.seeds),
             own_seeds={encoding: len(own) for encoding, own in self.runs.items()},
-            diverged=[(encoding, run.seed) for encoding, run in lost if not run.fine],
-            diverged_beyond=[(encoding, run.seed) for encoding, run in lost if run.fine],
-            differing=self.differing,
-            seen=self.seen,
+            diverged=[(encoding, run.seed) for encoding, run in lost if not run.scored],
+            diverged_beyond=[(encoding, run.seed) for encoding, run in lost if run.scored],
+            differing=self.scores.differing,
+            seen=self.scores.seen,
             ranges=self.ranges,
             learned=learned,
             pairs=pairs,

@@ -1,153 +1,189 @@
-"""From a grid of scores to ranges: every cell with its words, interval and failures, best first, and the ranks."""
+"""From observations to cells: the word of every seed, the gate, what counts, intervals and ranks, task by task.
 
-from collections.abc import Iterator, Sequence
+This is the definition, one score at a time. `large` computes the same for files of millions of rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
 
-from ordinate.statistics.grid import WORDS, Flags, Grid, starts
-from ordinate.statistics.interval import Interval, intervals
-from ordinate.statistics.observations import SPLITS, UNKNOWN
-from ordinate.statistics.ranks import Ranks, many_ranks
+from ordinate.statistics.interval import interval
+from ordinate.statistics.observations import SPLITS, Observation, RangeKey, TaskFacts, trained_length
+from ordinate.statistics.ranks import Ranks, ranks
 from ordinate.statistics.types import Cell, Range
-from ordinate.statistics.words import Word, normalized
+from ordinate.statistics.words import FAILED, Score, Word, normalized, word
 
-Places = dict[int, int]  # of the encodings of a range: which cell is theirs
-
-
-def ranges_of(grid: Grid, alpha: float) -> list[Range]:
-    """All ranges of all tasks, in the order of the grid."""
-    cells = _Cells(grid)
-    edges = [*np.searchsorted(grid.cells, grid.ranges).tolist(), len(grid.cells)]
-    place = grid.place[grid.cells].tolist()
-    some = grid.teller
-    columns = (grid.task, grid.split, grid.length, grid.chance, grid.floor, grid.sequences)
-    found = []
-    for index, (facts, ranks) in enumerate(
-        zip(zip(*(column[some].tolist() for column in columns), strict=True), _ranks(grid, alpha), strict=True)
-    ):
-        task, split, length, chance, floor, sequences = facts
-        at = {place[cell]: cell for cell in range(edges[index], edges[index + 1])}
-        own = tuple(cells.best_first(grid.encodings[task], at, task))
-        known = None if sequences == UNKNOWN else sequences
-        found.append(Range(SPLITS[split], length, chance, floor, known, own, ranks))
-    return found
+RunKey = tuple[str, int]  # encoding and seed
 
 
-class _Cells:
-    """What is counted in every cell that has rows, and the cells made of it."""
+@dataclass(frozen=True, slots=True)
+class SeedRun:
+    """One encoding with one seed on one task."""
 
-    def __init__(self, grid: Grid) -> None:
-        self.grid, first = grid, grid.cells
-        self.edges = [*first.tolist(), len(grid.score)]
-        self.intervals = _intervals(grid)
-        self.seeds, self.words = grid.seed, grid.word
-        scores, self.which = np.unique(grid.score, return_inverse=True)
-        self.scores = [None if score != score else score for score in scores.tolist()]
-        there = ~np.isnan(grid.score)
-        self.mean = _means(grid, grid.score, there)  # of all seeds, whether they count or not
-        started = np.where(grid.start == UNKNOWN, np.nan, grid.score[grid.start])
-        self.inside = _means(grid, started, ~np.isnan(started))
-        self.reporting = np.add.reduceat(grid.may_report.astype(np.int64), first).tolist()
-        self.failed = np.add.reduceat(grid.failed.astype(np.int64), first).tolist()
-        known = grid.counts | (grid.word != WORDS.index(Word.UNKNOWN))
-        self.known = np.add.reduceat(known.astype(np.int64), first).tolist()
-        self.chance = grid.chance[first].tolist()
-        # Most cells have the same seeds, counted alike: what is equal is kept once.
-        self.shared_seeds: dict[tuple[int, ...], tuple[int, ...]] = {}
-        self.shared_flags: dict[tuple[bool, ...], tuple[bool, ...]] = {}
-        self.shared_words: dict[tuple[tuple[Word, int], ...], dict[Word, int]] = {}
+    seed: int
+    learned: bool | None  # none: unknown, for want of a score in distribution
+    furthest: int  # the length up to which every tested one is at the bar
+    untested: bool  # the next length has no row; otherwise its score is below the bar
+    diverged: bool  # on some range
+    scored: bool  # it has a score in distribution
 
-    def best_first(self, encodings: Sequence[str], at: Places, task: int) -> list[Cell]:
-        """The cells of one range; an encoding without rows has one too."""
-        facts = self.grid.tasks[task]
-        sign = -1 if facts.direction == "lower" else 1
-        keyed = []
-        for place, encoding in enumerate(encodings):
-            index = at.get(place)
-            if index is None:
-                cell, reporting, mean = Cell(encoding, {}, (), (), (), None, None, None, (0, 0), facts.bar), 0, None
-            else:
-                cell, reporting, mean = self._cell(encoding, index, facts.bar), self.reporting[index], self.mean[index]
-            own = cell.interval
-            order = (own is None, -sign * own.mean if own else 0.0, -reporting, -sign * (mean or 0.0), encoding)
-            keyed.append((order, cell))
-        keyed.sort(key=lambda item: item[0])
-        return [cell for _, cell in keyed]
 
-    def _cell(self, encoding: str, index: int, bar: float | None) -> Cell:
-        rows = slice(self.edges[index], self.edges[index + 1])
-        seeds, counted = tuple(self.seeds[rows].tolist()), tuple(self.grid.counts[rows].tolist())
-        mean, chance = self.intervals[index], self.chance[index]
-        words = {} if bar is None else _counted(self.words[rows].tolist())
+@dataclass(frozen=True)
+class TaskScores:
+    """One task: its ranges with their cells, and its runs by encoding."""
+
+    facts: TaskFacts
+    ranges: list[Range]  # id, then ood, then shift, by length
+    runs: dict[str, list[SeedRun]]  # encoding: by seed; planned encodings come first, also those without any row
+    differing: list[RangeKey]  # ranges on which not all runs had the same problems
+    seen: dict[RangeKey, float]  # range: the largest share of its problems that training showed, where known
+
+
+def task_scores(
+    observations: Sequence[Observation], planned: Mapping[str, Sequence[str]], alpha: float
+) -> Iterator[TaskScores]:
+    """Every task in the order in which it first comes; validation rows choose learning rates and are no result."""
+    by_task: dict[str, list[Observation]] = {}
+    for item in observations:
+        if item.split != "valid":
+            by_task.setdefault(item.task, []).append(item)
+    for name, items in by_task.items():
+        yield _Task(items, planned.get(name, ()), alpha).scores()
+
+
+class _Task:
+    """The observations of one task by range and run."""
+
+    def __init__(self, items: list[Observation], planned: Sequence[str], alpha: float) -> None:
+        self.items, self.first, self.bar, self.alpha = items, items[0], items[0].bar, alpha
+        seeds: dict[str, set[int]] = {encoding: set() for encoding in planned}
+        self.rows: dict[RangeKey, dict[RunKey, Observation]] = {}
+        for item in items:
+            seeds.setdefault(item.encoding, set()).add(item.seed)
+            self.rows.setdefault((item.split, item.length), {})[item.encoding, item.seed] = item
+        self.seeds = {encoding: sorted(own) for encoding, own in seeds.items()}
+        self.keys = sorted(self.rows, key=lambda key: (SPLITS.index(key[0]), key[1]))
+        self.trained = trained_length(self.keys)
+        self.inside = {} if self.trained is None else self.rows["id", self.trained]
+        self.gated = self.bar is not None and self.trained is not None
+
+    def scores(self) -> TaskScores:
+        first = self.first
+        return TaskScores(
+            TaskFacts(first.task, first.bar, first.direction, first.family),
+            [self._range(key) for key in self.keys],
+            {encoding: [self._run((encoding, seed)) for seed in own] for encoding, own in self.seeds.items()},
+            [key for key in self.keys if len({item.hash for item in self.rows[key].values()}) > 1],
+            {key: max(shares) for key in self.keys if (shares := self._seen(key))},
+        )
+
+    def _seen(self, key: RangeKey) -> list[float]:
+        return [item.seen for item in self.rows[key].values() if item.seen is not None]
+
+    def _word(self, item: Observation) -> Word | None:
+        """The word of one seed on one range; a task scored by loss has none."""
+        if self.bar is None:
+            return None
+        if item.split == "id":
+            return word(self.bar, _score(item), None)
+        start = self.inside.get((item.encoding, item.seed))
+        return word(self.bar, Score(None, 0.0) if start is None else _score(start), _score(item))
+
+    def _learned(self, key: RunKey) -> bool | None:
+        """Whether a run learned the task: at the longest trained length it is at the bar."""
+        if not self.gated or key not in self.inside:
+            return None
+        own = self._word(self.inside[key])
+        return None if own is Word.UNKNOWN else own is Word.SOLVES
+
+    def _passes_gate(self, key: RunKey) -> bool:
+        return not self.gated or bool(self._learned(key))
+
+    def _counts(self, item: Observation) -> bool:
+        """Whether a score may be reported: out of distribution, only of seeds that learned the task."""
+        scored = item.score is not None and not item.diverged
+        return scored and (item.split == "id" or self._passes_gate((item.encoding, item.seed)))
+
+    def _run(self, key: RunKey) -> SeedRun:
+        items = [rows[key] for rows in self.rows.values() if key in rows]
+        furthest, untested = self._furthest(key)
+        scored = any(item.split == "id" and item.score is not None for item in items)
+        return SeedRun(key[1], self._learned(key), furthest, untested, any(i.diverged for i in items), scored)
+
+    def _furthest(self, key: RunKey) -> tuple[int, bool]:
+        """The length up to which every tested one is at the bar, and whether what ends it is a missing row."""
+        furthest, along = 0, sorted((k for k in self.keys if k[0] != "shift"), key=lambda k: k[1])
+        for split, length in along:
+            item = self.rows[split, length].get(key)
+            if item is None and split == "ood":
+                return furthest, True
+            if item is None:
+                continue
+            if item.score is None or self.bar is None or item.score < self.bar:
+                return furthest, False
+            furthest = length
+        return furthest, all(split == "id" for split, _ in along)
+
+    def _range(self, key: RangeKey) -> Range:
+        rows, sign = self.rows[key], -1 if self.first.direction == "lower" else 1
+        some = next(iter(rows.values()))
+
+        def best_first(cell: Cell) -> tuple[bool, float, int, float, str]:
+            mean = cell.interval.mean if cell.interval else 0.0
+            passing = sum(self._passes_gate((cell.encoding, seed)) for seed in cell.seeds)
+            return cell.interval is None, -sign * mean, -passing, -sign * (_mean(cell.scores) or 0.0), cell.encoding
+
+        cells = sorted((self._cell(encoding, key) for encoding in self.seeds), key=best_first)
+        return Range(*key, some.chance, some.floor, some.sequences, tuple(cells), self._ranks(rows))
+
+    def _cell(self, encoding: str, key: RangeKey) -> Cell:
+        items = [item for seed in self.seeds[encoding] if (item := self.rows[key].get((encoding, seed)))]
+        words = [self._word(item) for item in items]
+        counted = tuple(self._counts(item) for item in items)
+        values = [item.score for item, counts in zip(items, counted, strict=True) if counts and item.score is not None]
+        mean = interval(values, bounds=None if self.bar is None else (0.0, 1.0)) if values else None
+        starts = [self.inside.get((encoding, item.seed)) for item in items]
+        scaled = mean is not None and self.bar is not None and items[0].chance < 1
         return Cell(
-            encoding, self.shared_words.setdefault(tuple(words.items()), words),
-            self.shared_seeds.setdefault(seeds, seeds), tuple([self.scores[at] for at in self.which[rows].tolist()]),
-            self.shared_flags.setdefault(counted, counted), mean,
-            normalized(mean.mean, chance) if mean and bar is not None and chance < 1 else None,
-            self.inside[index], (self.failed[index], self.known[index]), bar,
-        )  # fmt: skip
+            encoding=encoding,
+            words={own: words.count(own) for own in words if own is not None},
+            seeds=tuple(item.seed for item in items),
+            scores=tuple(item.score for item in items),
+            counted=counted,
+            interval=mean,
+            normalized=normalized(mean.mean, items[0].chance) if mean and scaled else None,
+            inside=_mean([start.score for start in starts if start is not None]),
+            failed=(
+                sum(item.diverged or own in FAILED for item, own in zip(items, words, strict=True)),
+                sum(counts or own is not Word.UNKNOWN for counts, own in zip(counted, words, strict=True)),
+            ),
+            bar=self.bar,
+        )
+
+    def _ranks(self, rows: Mapping[RunKey, Observation]) -> Ranks | None:
+        """Of the encodings that have scores, over the seeds that all of them have."""
+        names = [encoding for encoding, seeds in self.seeds.items() if seeds]
+        every = sorted({seed for _, seed in rows})
+        seeds = [seed for seed in every if all((name, seed) in rows for name in names)]
+        if not seeds or len(names) < 2:
+            return None
+        table = [[self._merit(rows[name, seed]) for name in names] for seed in seeds]
+        return ranks(names, np.array(table), self.alpha)
+
+    def _merit(self, item: Observation) -> float:
+        """The score that ranks go by: -inf without one to report; scores inside the floor's band count as the floor."""
+        if item.score is None or not self._counts(item):
+            return -np.inf
+        if item.direction == "lower":
+            return -item.score
+        return item.score if self.bar is None or _score(item).above_floor else item.floor
 
 
-def _counted(words: list[int]) -> dict[Word, int]:
-    """How many seeds have which word, in the order in which they come."""
-    return {WORDS[word]: words.count(word) for word in dict.fromkeys(words)}
+def _score(item: Observation) -> Score:
+    return Score(item.score, item.floor, item.sequences, item.diverged)
 
 
-def _intervals(grid: Grid) -> list[Interval | None]:
-    """Of every cell, over the seeds that count; those of accuracies stay where accuracies can lie."""
-    scored = ~np.isnan(grid.bar)
-    found: list[Interval | None] = [None] * len(grid.cells)
-    for rows, bounds in ((grid.counts & scored, (0.0, 1.0)), (grid.counts & ~scored, None)):
-        counts = np.add.reduceat(rows.astype(np.int64), grid.cells)
-        for index, own in enumerate(intervals(grid.score[rows], counts, bounds=bounds)):
-            found[index] = own or found[index]
-    return found
-
-
-def _means(grid: Grid, values: Float[np.ndarray, " rows"], rows: Flags) -> list[float | None]:
-    """Of every cell, over some of its rows; none where there are none."""
-    totals = np.add.reduceat(np.where(rows, values, 0.0), grid.cells).tolist()
-    counts = np.add.reduceat(rows.astype(np.int64), grid.cells).tolist()
-    return [total / count if count else None for total, count in zip(totals, counts, strict=True)]
-
-
-def _ranks(grid: Grid, alpha: float) -> list[Ranks | None]:
-    """Of every range: of the encodings that have scores, over the seeds that all of them have."""
-    order = np.lexsort((grid.place, grid.seed, grid.range))
-    begin = starts(grid.range[order], grid.seed[order])
-    names = _names(grid)
-    wanted = np.array([len(own) for own in names])[grid.task[order[begin]]]
-    full = np.diff([*begin, len(order)]) == wanted
-    rows = order[np.repeat(full, np.diff([*begin, len(order)]))]  # by range, seed and encoding
-    blocks = np.bincount(grid.range[order[begin]][full], minlength=len(grid.ranges))
-    tasks = grid.task[grid.ranges]
-    k = np.array([len(own) for own in names])[tasks]
-    first = np.cumsum(blocks * k) - blocks * k
-    found: list[Ranks | None] = [None] * len(grid.ranges)
-    for shape in sorted({(b, c) for b, c in zip(blocks.tolist(), k.tolist(), strict=True) if b and c > 1}):
-        alike = np.flatnonzero((blocks == shape[0]) & (k == shape[1]))
-        for members in _few(alike, shape[0] * shape[1]):
-            at = first[members][:, None] + np.arange(shape[0] * shape[1])
-            scores = grid.effective[rows[at]].reshape(-1, *shape)
-            whose = [names[task] for task in tasks[members].tolist()]
-            for index, own in zip(members.tolist(), many_ranks(whose, scores, alpha), strict=True):
-                found[index] = own
-    return found
-
-
-def _few(members: Int[np.ndarray, " all"], size: int) -> Iterator[Int[np.ndarray, " some"]]:
-    """As many at a time as memory is no question for."""
-    most = max(1, 4_000_000 // size)
-    return (members[start : start + most] for start in range(0, len(members), most))
-
-
-def _names(grid: Grid) -> list[list[str]]:
-    """Of each task: the encodings that have any row."""
-    most = max(map(len, grid.encodings), default=0)
-    present = np.unique(grid.task.astype(np.int64) * most + grid.place).tolist()
-    names: list[list[str]] = [[] for _ in grid.tasks]
-    for code in present:
-        task, place = divmod(code, most)
-        names[task].append(grid.encodings[task][place])
-    return names
+def _mean(scores: Sequence[float | None]) -> float | None:
+    numbers = [score for score in scores if score is not None]
+    return sum(numbers) / len(numbers) if numbers else None

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from ordinate.core.errors import nearest
 from ordinate.core.letters import plain, written_out
-from ordinate.statistics.observations import SPLITS, UNKNOWN, Direction
+from ordinate.statistics.large.columns import UNKNOWN
+from ordinate.statistics.observations import SPLITS, Direction
 
 REQUIRED = ("encoding", "task", "seed", "length", "split", "score")
 OPTIONAL = ("chance", "n", "bar", "direction")

@@ -18,7 +18,8 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.observations import SPLITS, Observations, TaskFacts
+from ordinate.statistics.large.columns import Observations
+from ordinate.statistics.observations import SPLITS, TaskFacts
 from ordinate.statistics.results_fields import (
     OPTIONAL,
     REQUIRED,

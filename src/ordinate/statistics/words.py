@@ -22,6 +22,9 @@ class Word(StrEnum):
     UNKNOWN = "not scored in distribution"  # so that nobody knows whether it learned the task
 
 
+FAILED = (Word.DIVERGED, Word.AT_CHANCE, Word.DID_NOT_FIT)  # words of a seed that did not learn the task, or broke down
+
+
 @dataclass(frozen=True)
 class Score:
     """A score with what it must be seen against. `value` is None where the encoding cannot go, or diverged."""

@@ -16,7 +16,7 @@ from ordinate.report.chart import short
 from ordinate.results.comparison import Comparison, from_results
 from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.holm import pairs_of
-from ordinate.statistics.observations import Observations
+from ordinate.statistics.large.columns import Observations
 from ordinate.statistics.results_file import parse_results
 
 MOST_ROWS = 2_000_000

@@ -1,30 +1,17 @@
 """Every run of a comparison: whether it learned its task, and how far what it learned holds."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Int
 
-from ordinate.statistics.grid import ID, OOD, SHIFT, Grid, starts
-from ordinate.statistics.observations import UNKNOWN
+from ordinate.statistics.cells import SeedRun
+from ordinate.statistics.large.columns import UNKNOWN
+from ordinate.statistics.large.grid import ID, OOD, SHIFT, Grid, starts
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One encoding with one seed on one task."""
-
-    place: int  # of its encoding, among those of the task
-    seed: int
-    learned: bool | None  # none: nobody knows
-    furthest: int  # the length up to which every tested one is at the bar
-    untested: bool  # what ends it is that it has no row there, and no score
-    diverged: bool  # on some range
-    fine: bool  # it has a score in distribution
-
-
-def runs_of(grid: Grid) -> Iterator[list[Run]]:
+def runs_of(grid: Grid) -> Iterator[dict[str, list[SeedRun]]]:
     """Of each task, by encoding and seed."""
     known = [None if learned == UNKNOWN else bool(learned) for learned in grid.learned[grid.runs].tolist()]
     diverged, fine = np.zeros((2, len(grid.runs)), dtype=bool)
@@ -34,8 +21,11 @@ def runs_of(grid: Grid) -> Iterator[list[Run]]:
     place, seed, lost, found = (column.tolist() for column in columns)
     ends = _ends(grid)
     edges = np.searchsorted(grid.task[grid.runs], np.arange(len(grid.tasks) + 1)).tolist()
-    for begin, end in pairwise(edges):
-        yield [Run(place[run], seed[run], known[run], *ends[run], lost[run], found[run]) for run in range(begin, end)]
+    for encodings, (begin, end) in zip(grid.encodings, pairwise(edges), strict=True):
+        own: dict[str, list[SeedRun]] = {encoding: [] for encoding in encodings}
+        for run in range(begin, end):
+            own[encodings[place[run]]].append(SeedRun(seed[run], known[run], *ends[run], lost[run], found[run]))
+        yield own
 
 
 def _ends(grid: Grid) -> list[tuple[int, bool]]:

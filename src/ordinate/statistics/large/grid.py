@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ordinate.statistics.distributions import band
-from ordinate.statistics.observations import SPLITS, UNKNOWN, Observations, TaskFacts
-from ordinate.statistics.words import Score, Word, word
+from ordinate.statistics.large.columns import UNKNOWN, Observations
+from ordinate.statistics.observations import SPLITS, TaskFacts
+from ordinate.statistics.words import FAILED, Score, Word, word
 
 WORDS = tuple(Word)
-FAILED = (Word.DIVERGED, Word.AT_CHANCE, Word.DID_NOT_FIT)
 ID, OOD, SHIFT = (SPLITS.index(split) for split in ("id", "ood", "shift"))
 
 Flags = Bool[np.ndarray, " rows"]
