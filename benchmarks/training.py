@@ -41,14 +41,15 @@ class Borrowed(nn.Module):
 class Runs(ExitStack):
     """Runs at their first step, claimed until the `with` ends: a journal is written only under a claim."""
 
-    def __init__(self) -> None:
+    def __init__(self, **sizes: object) -> None:
         super().__init__()
+        self.sizes = SHAPE | sizes
         self.folder = Path(self.enter_context(tempfile.TemporaryDirectory()))
 
     def begin(self, task: str, *, borrowed: bool = False, **settings: object) -> Training:
         """On our model or on theirs, in a store of its own."""
         encoding = "none" if borrowed else "rope"
-        config = resolve({"task": task, "encoding": encoding, "steps": 10_000, **SHAPE, **settings})
+        config = resolve({"task": task, "encoding": encoding, "steps": 10_000, **self.sizes, **settings})
         store = Store(Path(tempfile.mkdtemp(dir=self.folder)))
         run = store.run(config.id)
         run.folder.mkdir(parents=True)
@@ -136,10 +137,10 @@ def shares(runs: Runs, rounds: int, names: list[str]) -> list[Row]:
     return rows
 
 
-def evaluation(runs: Runs, rounds: int) -> list[Row]:
+def evaluation(runs: Runs, rounds: int, sequences: int) -> list[Row]:
     ours, other = runs.begin("k_back").model.eval(), runs.begin("k_back", borrowed=True).model.eval()
     task = tasks.create("k_back")
-    frozen = evaluation_set(task, "k_back", "ood", 128, 256).batch
+    frozen = evaluation_set(task, "k_back", "ood", 128, sequences).batch
     tokens = frozen.tokens
 
     def reference() -> None:
@@ -164,7 +165,7 @@ def run(rounds: int = 60, tiny: bool = False) -> dict[str, list[Row]]:
     torch.set_num_threads(1)
     keep_memory()
     few = 1 if tiny else 5
-    with Runs() as runs:
+    with Runs(**(dict(batch=4, evaluation_sequences=20) if tiny else {})) as runs:
         return {
             "Whole training step with data and metrics (d64, 4 heads, 2 layers, batch 64, lengths 8-32, one thread)": (
                 whole_step(runs, 100 if tiny else 2 * rounds)  # a hundred steps write the journal
@@ -176,6 +177,6 @@ def run(rounds: int = 60, tiny: bool = False) -> dict[str, list[Row]]:
                 runs, max(rounds // 3, few), ["k_back"] if tiny else tasks.names()
             ),
             "Evaluation at 4 times the trained length (scores included in ours)": evaluation(
-                runs, max(rounds // 4, few)
+                runs, max(rounds // 4, few), 8 if tiny else 256
             ),
         }
