@@ -69,7 +69,7 @@ class Fault:
 
 def faults() -> list[Fault]:
     """All snippets. The text on top of each says what it shows: package | encodings | contracts, and a few words."""
-    found = []
+    results = []
     for file in sorted(FAULTS.glob("*.py")):
         text = file.read_text()
         about = ast.get_docstring(ast.parse(text))
@@ -78,8 +78,8 @@ def faults() -> list[Fault]:
         package, encodings, contracts = (part.strip() for part in first.split("|"))
         code = text.split('"""', 2)[2].strip()
         split = [tuple(part.strip() for part in field.split(";")) for field in (encodings, contracts)]
-        found.append(Fault(file.stem, package, *split, " ".join(words.split()), code))
-    return found
+        results.append(Fault(file.stem, package, *split, " ".join(words.split()), code))
+    return results
 
 
 Verdicts = dict[tuple[str, str, str], str | None]
@@ -91,35 +91,35 @@ def verdicts(chosen: list[Subject]) -> Verdicts:
         return {(s.package, s.encoding, c): judge(s, c) for s in chosen for c in CONTRACTS}
 
 
-def unexplained(found: Verdicts, snippets: list[Fault]) -> list[str]:
+def unexplained(results: Verdicts, snippets: list[Fault]) -> list[str]:
     """Failures without a snippet, and snippets without a failure; ours may not fail at all."""
-    failures = {where for where, said in found.items() if said}
+    failures = {where for where, said in results.items() if said}
     shown = {where for fault in snippets for where in fault.failures}
-    problems = [f"{', '.join(where)}: {found[where]}, and no snippet shows it" for where in sorted(failures - shown)]
+    problems = [f"{', '.join(where)}: {results[where]}, and no snippet shows it" for where in sorted(failures - shown)]
     return problems + [f"{', '.join(where)}: a snippet, but no failure" for where in sorted(shown - failures)]
 
 
-def table(found: Verdicts, snippets: list[Fault]) -> str:
+def table(results: Verdicts, snippets: list[Fault]) -> str:
     """One row per library and encoding, one column per contract."""
     links = {where: fault.name for fault in snippets for where in fault.failures}
     lines = [f"| library | encoding | {' | '.join(CONTRACTS)} |", "|---|---|" + ":-:|" * len(CONTRACTS)]
-    for package, encoding in dict.fromkeys((package, encoding) for package, encoding, _ in found):
+    for package, encoding in dict.fromkeys((package, encoding) for package, encoding, _ in results):
         cells = []
         for contract in CONTRACTS:
-            said = found[package, encoding, contract]
+            said = results[package, encoding, contract]
             link = links.get((package, encoding, contract), "")
             cells.append("-" if said is None else "yes" if not said else f"[**no**](#{link})")
         lines.append(f"| {package} | {encoding} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def page(found: Verdicts, snippets: list[Fault]) -> str:
+def page(results: Verdicts, snippets: list[Fault]) -> str:
     """The whole document."""
-    packages = dict.fromkeys(package for package, _, _ in found)
+    packages = dict.fromkeys(package for package, _, _ in results)
     versions = "\n".join(f"- {package} {version(package)}" for package in packages)
     meanings = "\n".join(f"- **{name}**: {(check.__doc__ or '').strip()}" for name, check in CONTRACTS.items())
     parts = [HEAD, f"{versions}\n- on torch {torch.__version__.partition('+')[0]}\n", "## Contracts\n", f"{meanings}\n"]
-    parts += [f"{table(found, snippets)}\n", "## What fails\n"]
+    parts += [f"{table(results, snippets)}\n", "## What fails\n"]
     order = list(packages)
     for fault in sorted(snippets, key=lambda f: order.index(f.package)):
         parts.append(
@@ -133,19 +133,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.conformance", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/CONFORMANCE.md")
     given = parser.parse_args()
-    found, snippets = verdicts(subjects()), faults()
-    for package, encoding in dict.fromkeys((package, encoding) for package, encoding, _ in found):
-        said = {contract: found[package, encoding, contract] for contract in CONTRACTS}
+    results, snippets = verdicts(subjects()), faults()
+    for package, encoding in dict.fromkeys((package, encoding) for package, encoding, _ in results):
+        said = {contract: results[package, encoding, contract] for contract in CONTRACTS}
         held = ", ".join(contract for contract, words in said.items() if words == "")
         print(f"{package} {version(package)}, {encoding}\n  holds: {held}")
         for contract, words in said.items():
             if words:
                 print(f"  FAILS {contract}: {words}")
-    problems = unexplained(found, snippets)
+    problems = unexplained(results, snippets)
     if problems:
         raise SystemExit("\n".join(problems))
     if given.write:
-        PAGE.write_text(page(found, snippets))
+        PAGE.write_text(page(results, snippets))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class Subject:
     package = ""  # as importlib.metadata knows it
     encoding = ""
     masks = True  # its functions hide later tokens; otherwise that is left to the user
-    trained = False  # its frequencies are parameters, and whoever casts parameters means to round them
+    trained = False  # its frequencies are parameters, and casting parameters is meant to round them
     shift_invariant = False  # the library or the paper says that only distances count
     options: ClassVar[dict[str, Callable[[], object]]] = {}  # what its constructor offers, each put to use once
 
@@ -145,9 +145,9 @@ def moved(subject: Subject) -> str:
 
 def _rounded(subject: Subject, module: Any) -> str:
     upcast = subject.values(subject.module(), FAR, torch.float32)
-    found = subject.values(module, FAR, torch.bfloat16)
+    computed = subject.values(module, FAR, torch.bfloat16)
     once = (upcast - upcast.bfloat16().float()).abs().max().item()
-    error = (upcast - found.float()).abs().max().item()
+    error = (upcast - computed.float()).abs().max().item()
     return "" if error <= SLACK * once else f"off by {error:.2g}, rounding once by {once:.2g}"
 
 
@@ -198,8 +198,8 @@ def padding(subject: Subject) -> str:
 
 def definition(subject: Subject) -> str:
     """The values are those of the paper, or of its authors' code."""
-    found, wanted = subject.definition()
-    return _apart(found, wanted)
+    computed, wanted = subject.definition()
+    return _apart(computed, wanted)
 
 
 def gradients(subject: Subject) -> str:
@@ -226,8 +226,8 @@ def float64(subject: Subject) -> str:
     """float64 in, float64 out."""
     module = subject.module()
     module = module.double() if isinstance(module, nn.Module) else module
-    found = subject.values(module, SOME, torch.float64).dtype
-    return "" if found == torch.float64 else str(found).replace("torch.", "")
+    computed = subject.values(module, SOME, torch.float64).dtype
+    return "" if computed == torch.float64 else str(computed).replace("torch.", "")
 
 
 def default_dtype(subject: Subject) -> str:
@@ -236,10 +236,10 @@ def default_dtype(subject: Subject) -> str:
     usual = subject.values(module, FAR, torch.float32)
     torch.set_default_dtype(torch.bfloat16)
     try:
-        found = subject.values(module, FAR, torch.float32)
+        computed = subject.values(module, FAR, torch.float32)
     finally:
         torch.set_default_dtype(torch.float32)
-    return _apart(found, usual, 1e-6)
+    return _apart(computed, usual, 1e-6)
 
 
 CONTRACTS: dict[str, Callable[[Subject], str]] = {

@@ -38,9 +38,9 @@ def models() -> dict[str, object]:
 
 
 def runners(batch: int, count: int) -> dict[str, object]:
-    made = models()
+    networks = models()
     prompt = torch.randint(1, VOCABULARY, (batch, 1), generator=torch.Generator().manual_seed(0))
-    mine, theirs, llama = made["ours"], made["x-transformers"], made["transformers"]
+    mine, theirs, llama = networks["ours"], networks["x-transformers"], networks["transformers"]
 
     def x_transformers() -> None:
         with torch.inference_mode():

@@ -83,22 +83,22 @@ def sandwich(heads: int, length: int, width: int = 128) -> Tensor:
 def forgetting(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """Lin 2025: the sum of log sigmoid(w x_s + b) over s = j + 1 .. i, [b, h, n, n], below the diagonal."""
     gates = torch.nn.functional.logsigmoid(x.double() @ weight.double().T + bias.double()).transpose(1, 2)
-    length, found = x.shape[1], torch.zeros(len(x), len(weight), x.shape[1], x.shape[1], dtype=torch.float64)
+    length, scores = x.shape[1], torch.zeros(len(x), len(weight), x.shape[1], x.shape[1], dtype=torch.float64)
     for i in range(length):
         for j in range(i):
-            found[:, :, i, j] = gates[:, :, j + 1 : i + 1].sum(dim=-1)
-    return found
+            scores[:, :, i, j] = gates[:, :, j + 1 : i + 1].sum(dim=-1)
+    return scores
 
 
 def contextual(q: Tensor, scores: Tensor, table: Tensor) -> Tensor:
     """Golovneva 2024: what is added to masked scores [b, h, n, n], below the diagonal and on it."""
     q, table = q.double(), table.double()
     gates, last = scores.double().sigmoid(), len(table) - 1
-    found = torch.zeros_like(gates)
+    added = torch.zeros_like(gates)
     for i in range(scores.shape[-2]):
         for j in range(i + 1):
             count = gates[..., i, j : i + 1].sum(dim=-1).clamp(max=last)
             low, high = count.floor().long(), count.ceil().long()
             part = (count - low).unsqueeze(-1)
-            found[..., i, j] = (q[..., i, :] * (table[low] * (1 - part) + table[high] * part)).sum(dim=-1)
-    return found
+            added[..., i, j] = (q[..., i, :] * (table[low] * (1 - part) + table[high] * part)).sum(dim=-1)
+    return added

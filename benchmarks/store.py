@@ -34,11 +34,11 @@ def fill(folder: Path, runs: int, tasks: Sequence[str], encodings: Sequence[str]
         files = {name: (real.folder / name).read_text() for name in ("env.json", "metrics.jsonl", "result.json")}
         for seed in range(2, seeds + 1):
             config = state.config(arm, seed, base.lr)
-            made = store.run(config.id).folder
-            made.mkdir()
-            (made / "config.json").write_text(json.dumps(to_dict(config)))
+            folder_of_run = store.run(config.id).folder
+            folder_of_run.mkdir()
+            (folder_of_run / "config.json").write_text(json.dumps(to_dict(config)))
             for name, text in files.items():
-                (made / name).write_text(text.replace(real.id, config.id))
+                (folder_of_run / name).write_text(text.replace(real.id, config.id))
     return study
 
 

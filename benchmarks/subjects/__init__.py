@@ -12,4 +12,4 @@ LIBRARIES = (
 
 def subjects() -> list[Subject]:
     """All of them, library by library."""
-    return [made for name in LIBRARIES for made in import_module(f"benchmarks.subjects.{name}").SUBJECTS]
+    return [subject for name in LIBRARIES for subject in import_module(f"benchmarks.subjects.{name}").SUBJECTS]

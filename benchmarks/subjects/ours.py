@@ -114,13 +114,13 @@ def _dynamic(own: Own) -> tuple[Tensor, Tensor]:
 
 
 def _xpos(own: Own) -> tuple[Tensor, Tensor]:
-    found, q, k = own.scores(64, pairs="interleaved")
-    return found, formulas.xpos_scores(q, k)
+    computed, q, k = own.scores(64, pairs="interleaved")
+    return computed, formulas.xpos_scores(q, k)
 
 
 def _pope(own: Own) -> tuple[Tensor, Tensor]:
-    found, q, k = own.scores(40)
-    return found, formulas.pope_scores(q, k)
+    computed, q, k = own.scores(40)
+    return computed, formulas.pope_scores(q, k)
 
 
 def _t5(own: Own) -> tuple[Tensor, Tensor]:

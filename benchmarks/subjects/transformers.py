@@ -149,8 +149,8 @@ class Bloom(Model):
 
     def definition(self) -> tuple[Tensor, Tensor]:
         """It adds slope times the key's position, which softmax cannot tell from minus slope times the distance."""
-        found = self.values(self.module(), 64, torch.float32)
-        return found - found[:, -1:], formulas.alibi(HEADS, 64)
+        computed = self.values(self.module(), 64, torch.float32)
+        return computed - computed[:, -1:], formulas.alibi(HEADS, 64)
 
 
 class Falcon(Bloom):

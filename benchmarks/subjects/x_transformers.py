@@ -203,8 +203,8 @@ class CoPE(Switched):
         q, scores = queries(12), queries(12, seed=1)[..., :12]
         hidden = torch.ones(12, 12, dtype=torch.bool).triu(1)
         scores = scores.masked_fill(hidden, float("-inf"))
-        found = cope(q, scores).detach().masked_fill(hidden, 0.0)
-        return found, formulas.contextual(q, scores, cope.pos_emb.detach())
+        computed = cope(q, scores).detach().masked_fill(hidden, 0.0)
+        return computed, formulas.contextual(q, scores, cope.pos_emb.detach())
 
     def logits(self, model: Any, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
         if positions is not None:
