@@ -1,8 +1,8 @@
 """What a verdict costs: a comparison that trains until a task is learned, against the full grid of the same runs.
 
 `python -m benchmarks.verdict STORE` reads a finished comparison of the store and prints its training steps, and the
-time of its processes, against every run going to the end of its budget. With `--full` those runs are done too, in a store
-beside it (an hour on two cores), and the words of all cells are compared.
+time of its processes, against every run going to the end of its budget. With `--full` those runs are done too, in a
+store beside it (an hour on two cores), and the words of all cells are compared.
 """
 
 import argparse
