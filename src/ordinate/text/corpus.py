@@ -57,7 +57,7 @@ class Corpus:
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def token_bytes(self) -> NDArray[np.int64]:
-        """Bytes of UTF-8 that each id stands for, 0 for special ones: what bits per byte are counted by."""
+        """Bytes of UTF-8 of each id, 0 for special ones: the denominator of bits per byte."""
         return tokenizer.token_bytes(self._tokenizer, self.vocabulary)
 
     def encode(self, text: str) -> list[int]:

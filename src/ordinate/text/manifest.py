@@ -1,4 +1,4 @@
-"""What a prepared corpus is: what was asked for, what the source turned out to be, and every shard with its hash."""
+"""The manifest of a prepared corpus: its recipe, its source, and every shard with its hash."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -23,8 +23,8 @@ TOKENIZER = "tokenizer.json"
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What was asked for. Paths are left out: the same text gives the same corpus wherever it lies."""
+class CorpusRecipe:
+    """The settings of a corpus. Paths are left out: the same text gives the same corpus from any folder."""
 
     source: str  # its kind, and for one that is fetched which part of it
     revision: str  # of a source that has several; empty for files at hand
@@ -35,7 +35,7 @@ class Recipe:
     valid: float  # share of the documents
     seed: int  # of the order of documents within a shard
 
-    def differences(self, other: "Recipe") -> list[str]:
+    def differences(self, other: "CorpusRecipe") -> list[str]:
         """Where another recipe is not this one."""
         mine, theirs = asdict(self), asdict(other)
         return [f"{name} {mine[name]!r}, not {theirs[name]!r}" for name in mine if mine[name] != theirs[name]]
@@ -54,7 +54,7 @@ class Survey:
 class Manifest:
     """Everything about a corpus but its tokens. The same recipe and the same files give the same manifest."""
 
-    recipe: Recipe
+    recipe: CorpusRecipe
     survey: Survey
     tokenizer: str  # sha256 of tokenizer.json
     shards: dict[Split, list[Header]]
@@ -67,11 +67,11 @@ def shard_name(split: Split, number: int) -> str:
     return f"{split}-{number:05d}.bin"
 
 
-def write_recipe(folder: Path, recipe: Recipe, survey: Survey) -> None:
+def write_recipe(folder: Path, recipe: CorpusRecipe, survey: Survey) -> None:
     write_json(folder / RECIPE, {"schema": SCHEMA, "recipe": asdict(recipe), "survey": asdict(survey)})
 
 
-def read_recipe(folder: Path) -> tuple[Recipe, Survey] | None:
+def read_recipe(folder: Path) -> tuple[CorpusRecipe, Survey] | None:
     """What a folder was begun with, if it was."""
     path = folder / RECIPE
     return _parsed(path, lambda content: (_recipe(content), _survey(content))) if path.exists() else None
@@ -111,8 +111,8 @@ def _manifest(content: dict[str, Any]) -> Manifest:
     return manifest
 
 
-def _recipe(content: dict[str, Any]) -> Recipe:
-    return from_plain(Recipe, content["recipe"])
+def _recipe(content: dict[str, Any]) -> CorpusRecipe:
+    return from_plain(CorpusRecipe, content["recipe"])
 
 
 def _survey(content: dict[str, Any]) -> Survey:

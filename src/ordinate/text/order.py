@@ -1,4 +1,4 @@
-"""An order for any number of things that nobody has to store: where each stands is computed when it is asked for."""
+"""A random permutation of any size that is computed, not stored."""
 
 from typing import Any
 

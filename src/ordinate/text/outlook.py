@@ -1,15 +1,15 @@
-"""What a preparation will take, told before it starts."""
+"""An estimate of the shards, time and disk that a preparation needs."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from ordinate.text.jobs import PreparedSource
 from ordinate.text.manifest import TOKENIZER, Survey
 from ordinate.text.prepare import surveyed
-from ordinate.text.request import Request
+from ordinate.text.request import PrepareRequest
 from ordinate.text.shard import dtype_of
-from ordinate.text.tokenize import Kept
 
 SPEED = 1.2e6  # bytes of text that one core tokenizes in a second, about
 LEARNING = 2e6  # bytes of text in a second, about, that a tokenizer is learned from
@@ -33,14 +33,14 @@ class Outlook:
         return self.to_learn / LEARNING + self.left / SPEED / max(1, min(workers, self.shards - self.done))
 
 
-def look_ahead(request: Request, folder: Path) -> Outlook:
+def look_ahead(request: PrepareRequest, folder: Path) -> Outlook:
     """Look at the source and at what the folder has; nothing is written."""
     survey = surveyed(request, folder)
     if survey is None:
         files, origin = request.source.files()
         survey = Survey(origin, files, 0)
     pieces = request.pieces(survey)
-    done = [Kept(request.source, folder).has(number) for number in range(len(pieces))]
+    done = [PreparedSource(request.source, folder).has(number) for number in range(len(pieces))]
     text = sum(piece.size for piece in pieces) * request.source.expansion
     left = sum(piece.size for piece, there in zip(pieces, done, strict=True) if not there) * request.source.expansion
     learned = request.tokenizer is not None or (folder / TOKENIZER).exists()

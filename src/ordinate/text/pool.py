@@ -1,4 +1,4 @@
-"""Work in processes of its own, which end with the process that asked for it, however that ends."""
+"""Work in child processes, which end with their parent, however that ends."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from typing import Any
 
 from ordinate.core.errors import InputError
 
-Advance = Callable[[int], None]  # told how much more is done
+Advance = Callable[[int], None]  # takes the amount of work just done
 Work = Callable[[Advance], None]  # can travel to another process
 LOOK = 0.25  # seconds between looks at how far the work is
 
@@ -57,7 +57,7 @@ _counter: Any = None  # of this process, if it is a worker
 def _begin(counter: Any, threads: int) -> None:
     global _counter
     _counter = counter
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     os.environ["RAYON_NUM_THREADS"] = str(threads)  # read by tokenizers when it first has something to do
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

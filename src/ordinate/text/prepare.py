@@ -1,4 +1,4 @@
-"""From a source of text to a corpus: a folder of shards that training reads. Stopped at any moment, it goes on."""
+"""From a source of text to a corpus: a folder of shards that training reads. It can be stopped and resumed at any time."""
 
 import fcntl
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 from ordinate.core.errors import InputError
 from ordinate.store.files import no_link, read_bytes, write_atomic
 from ordinate.text.corpus import Corpus, open_corpus
+from ordinate.text.jobs import LearnTokenizer, PreparedSource, TokenizePiece
 from ordinate.text.manifest import (
     MANIFEST,
     SPLITS,
@@ -25,16 +26,15 @@ from ordinate.text.manifest import (
     write_recipe,
 )
 from ordinate.text.pool import Work, carry_out
-from ordinate.text.request import Request
+from ordinate.text.request import PrepareRequest
 from ordinate.text.shard import Header, open_shard
 from ordinate.text.split import valid_below
-from ordinate.text.tokenize import Kept, LearnTokenizer, TokenizePiece
 
 _ELSEWHERE = "choose another folder with --out, or remove this one"
 
 
 @dataclass(frozen=True)
-class Progress:
+class PrepareProgress:
     """How far a stage of the work is."""
 
     stage: str
@@ -42,10 +42,12 @@ class Progress:
     seconds_left: float | None  # unknown at its start, and at its end while the last is being put in order
 
 
-Watch = Callable[[Progress], None]
+Watch = Callable[[PrepareProgress], None]
 
 
-def prepare(request: Request, folder: str | Path, *, workers: int | None = None, watch: Watch | None = None) -> Corpus:
+def prepare(
+    request: PrepareRequest, folder: str | Path, *, workers: int | None = None, watch: Watch | None = None
+) -> Corpus:
     """Do what the folder still lacks. The result is the same for any number of workers (none: in this process).
 
     A folder that was begun with another request, or from files that have changed since, is refused.
@@ -68,7 +70,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def surveyed(request: Request, folder: Path) -> Survey | None:
+def surveyed(request: PrepareRequest, folder: Path) -> Survey | None:
     """What is known of the source since the folder was begun, if it was; a folder for something else is refused."""
     known = read_recipe(folder)
     if known is None:
@@ -85,15 +87,15 @@ def surveyed(request: Request, folder: Path) -> Survey | None:
     return survey
 
 
-def _survey(request: Request, folder: Path, watch: Watch) -> Survey:
+def _survey(request: PrepareRequest, folder: Path, watch: Watch) -> Survey:
     """Look at the source for the first time."""
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in (".lock", "downloads"))
     if strangers:
         raise InputError(f"{folder} holds other things ({strangers[0]!r}): choose another folder with --out")
-    watch(Progress("looking at the source", 0.0, None))
+    watch(PrepareProgress("looking at the source", 0.0, None))
     files, origin = request.source.files()
     survey = Survey(origin, files, 0)
-    kept, pieces = Kept(request.source.pinned(origin), folder), request.pieces(survey)
+    kept, pieces = PreparedSource(request.source.pinned(origin), folder), request.pieces(survey)
     texts = (document.text for piece in pieces for batch in kept.batches(piece) for document in batch.documents)
     survey = Survey(origin, files, valid_below(texts, request.recipe.valid))
     write_recipe(folder, request.recipe, survey)
@@ -103,10 +105,10 @@ def _survey(request: Request, folder: Path, watch: Watch) -> Survey:
 class _Preparation:
     """One call of `prepare` that has something to do."""
 
-    def __init__(self, request: Request, folder: Path, survey: Survey, workers: int, watch: Watch) -> None:
+    def __init__(self, request: PrepareRequest, folder: Path, survey: Survey, workers: int, watch: Watch) -> None:
         self.request, self.recipe, self.survey = request, request.recipe, survey
         self.folder, self.workers, self.watch = folder, workers, watch
-        self.kept = Kept(request.source.pinned(survey.origin), folder)
+        self.kept = PreparedSource(request.source.pinned(survey.origin), folder)
         self.pieces = request.pieces(survey)
 
     def carry_out(self) -> None:
@@ -143,7 +145,7 @@ class _Preparation:
             done += more
             share = min(1.0, done / max(1, size))
             left = (time.monotonic() - began) * (1 - share) / share if 0 < share < 1 else None
-            self.watch(Progress(stage, share, left))
+            self.watch(PrepareProgress(stage, share, left))
 
         advance(0)
         carry_out(tasks, processes=processes, threads=threads, watch=advance)
@@ -165,7 +167,7 @@ class _Preparation:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Nobody else works in the folder meanwhile; who dies, lets go."""
+    """Hold a lock on the folder; the lock of a process that dies is released."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = open(folder / ".lock", "a", opener=no_link)  # noqa: SIM115 - open as long as the work goes on

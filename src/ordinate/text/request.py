@@ -1,4 +1,4 @@
-"""What somebody wants prepared, checked before anything is read or written."""
+"""A request to prepare text, checked before anything is read or written."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -7,7 +7,7 @@ from pathlib import Path
 from ordinate.core.errors import InputError
 from ordinate.store.files import read_bytes
 from ordinate.text import tokenizer
-from ordinate.text.manifest import TOKENIZER, Recipe, Survey, read_recipe
+from ordinate.text.manifest import TOKENIZER, CorpusRecipe, Survey, read_recipe
 from ordinate.text.sources import Source, find_source
 from ordinate.text.sources.source import Piece
 
@@ -15,11 +15,11 @@ TOKENIZER_BYTES = 10**9  # of text to learn a tokenizer from: more changes littl
 
 
 @dataclass(frozen=True)
-class Request:
+class PrepareRequest:
     """A source of text, and all that decides which tokens become of it."""
 
     source: Source
-    recipe: Recipe
+    recipe: CorpusRecipe
     tokenizer: Path | None  # of another corpus; none: one is learned
 
     def pieces(self, survey: Survey) -> list[Piece]:
@@ -37,15 +37,15 @@ def request(
     seed: int = 0,
     max_shards: int | None = None,
     revision: str = "",
-) -> Request:
-    """All of it may be left out: `request("text:notes", vocabulary=8192)`. Every problem is told in one sentence."""
+) -> PrepareRequest:
+    """All of it may be left out: `request("text:notes", vocabulary=8192)`. Every problem is one sentence."""
     found = find_source(source, revision)
     path = None if tokenizer is None else _tokenizer_file(Path(tokenizer))
     if vocabulary is None:
         vocabulary = found.vocabulary if path is None else _vocabulary(path)
     valid = found.valid if valid is None else valid
     _check(vocabulary, valid, seed, max_shards, tokenizer_bytes, path)
-    recipe = Recipe(
+    recipe = CorpusRecipe(
         source=found.kind,
         revision=found.revision,
         max_shards=max_shards or 0,
@@ -55,7 +55,7 @@ def request(
         valid=float(valid),
         seed=seed,
     )
-    return Request(found, recipe, path)
+    return PrepareRequest(found, recipe, path)
 
 
 def _check(

@@ -1,4 +1,4 @@
-"""Which documents are for validation: told by their text alone, so that no copy of one is ever trained on."""
+"""Which documents are for validation: decided by their text alone, so that no copy of one is ever trained on."""
 
 from collections.abc import Iterable
 from hashlib import blake2b

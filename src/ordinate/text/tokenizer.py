@@ -20,7 +20,7 @@ LARGEST = 2**20  # beyond, a mistake: no text has so many words that come again
 def learn(texts: Iterable[str], vocabulary: int) -> str:
     """A tokenizer of at most so many ids, as its file will hold it. The same text gives the same tokenizer.
 
-    Where the text runs out of pairs that come together, it has fewer ids; a model's vocabulary is still the asked one.
+    Where the text runs out of pairs that come together, it has fewer ids; a model's vocabulary is still the requested one.
     """
     tokenizers = optional("tokenizers")
     bytewise = tokenizers.pre_tokenizers.ByteLevel
@@ -53,7 +53,7 @@ def load(path: Path) -> Any:
 
 
 def token_bytes(tokenizer: Any, vocabulary: int) -> NDArray[np.int64]:
-    """Bytes of UTF-8 that each id stands for; none for special ids and those that no text has."""
+    """Bytes of UTF-8 of each id; none for special ids and those that no text has."""
     sizes = np.zeros(vocabulary, dtype=np.int64)
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     for token, number in tokenizer.get_vocab().items():

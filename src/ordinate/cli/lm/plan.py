@@ -11,7 +11,7 @@ from ordinate.cli.lm.request import (
     Data,
     Device,
     Encoding,
-    Request,
+    LMRequest,
     Root,
     Seed,
     Settings,
@@ -43,7 +43,7 @@ def run(
         show(content, sys.stdout)
 
 
-def describe(request: Request, root: Path, device: str) -> dict[str, Any]:
+def describe(request: LMRequest, root: Path, device: str) -> dict[str, Any]:
     """The plan as plain data."""
     import torch
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ordinate.text import Corpus
     from ordinate.text.manifest import Count
     from ordinate.text.outlook import Outlook
-    from ordinate.text.prepare import Progress
-    from ordinate.text.request import Request
+    from ordinate.text.prepare import PrepareProgress
+    from ordinate.text.request import PrepareRequest
 
 COUNTED: "tuple[Count, ...]" = ("tokens", "documents", "bytes", "replaced")  # of each split
 LINES = 10.0  # seconds between two lines of progress where there is no terminal
@@ -80,7 +80,7 @@ def run(
     print(json.dumps(_summary(corpus), indent=1) if as_json else _told(corpus))
 
 
-def _announced(asked: "Request", folder: Path, ahead: "Outlook", workers: int) -> str:
+def _announced(asked: "PrepareRequest", folder: Path, ahead: "Outlook", workers: int) -> str:
     """One line of what is ahead."""
     what = f"{asked.recipe.source}: {counted(ahead.files, 'file')}, about {storage(ahead.text)} of text"
     shards = f"{counted(ahead.shards, 'shard')}, {ahead.done:,} done"
@@ -97,7 +97,7 @@ class _Display:
     def __init__(self, bar: "Bar") -> None:
         self.bar, self.stage, self.said = bar, "", 0.0
 
-    def show(self, now: "Progress") -> None:
+    def show(self, now: "PrepareProgress") -> None:
         left = "" if now.seconds_left is None else f"{duration(now.seconds_left)} left"
         text = f"{now.share:.0%}  {left}".rstrip()
         self.bar.draw(now.stage, now.share, text)

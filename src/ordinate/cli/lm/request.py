@@ -31,7 +31,7 @@ CHECKPOINTS = Path("checkpoints")
 
 
 @dataclass(frozen=True)
-class Request:
+class LMRequest:
     """A model, its data, and the budgets that it is to be trained to."""
 
     config: "TrunkConfig"
@@ -41,7 +41,7 @@ class Request:
 
 def resolve_request(
     size: str, encoding: str, budget: str | None, data: Path | None, seed: int, device: str, settings: dict[str, Any]
-) -> Request:
+) -> LMRequest:
     """From what stands on the command line."""
     from ordinate.lm.budgets import branches
     from ordinate.lm.config import resolve
@@ -56,7 +56,7 @@ def resolve_request(
     corpus = open_corpus(data or _prepared(resolve(size, encoding, "", given)[0].model.vocabulary))
     config, decay = resolve(size, encoding, corpus.fingerprint, given)
     budgets = [parse_tokens(text) for text in budget.split(",")] if budget is not None else [default.budget]
-    return Request(config, corpus, branches(config, budgets, decay))
+    return LMRequest(config, corpus, branches(config, budgets, decay))
 
 
 def _prepared(vocabulary: int) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ordinate.text.sources import hub
 from ordinate.text.sources.parquet import read_rows
-from ordinate.text.sources.source import Batch, File, Piece, Source
+from ordinate.text.sources.source import DocumentBatch, File, Piece, Source
 
 DATASET = "HuggingFaceFW/fineweb-edu"
 CONFIGURATIONS = {"sample-10BT": "sample/10BT", "sample-100BT": "sample/100BT", "default": "data"}
@@ -36,7 +36,7 @@ class FineWeb(Source):
     def pieces(self, files: list[File]) -> list[Piece]:
         return [Piece((file,), 0, file.size) for file in files]
 
-    def read(self, piece: Piece, downloads: Path) -> Iterator[Batch]:
+    def read(self, piece: Piece, downloads: Path) -> Iterator[DocumentBatch]:
         return read_rows(hub.fetch(DATASET, self.revision, piece.files[0], downloads), piece.size)
 
     def pinned(self, origin: dict[str, str]) -> "FineWeb":

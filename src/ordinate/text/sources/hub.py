@@ -22,7 +22,7 @@ _INSTEAD = "or prepare from a copy: ordinate lm prepare parquet:DIR"
 def resolve(dataset: str, revision: str) -> str:
     """The commit that a branch, a tag or a commit is at this moment."""
     hub = optional("huggingface_hub")
-    info = _asked(
+    info = _request(
         f"{dataset} at {revision}", lambda: hub.HfApi().dataset_info(dataset, revision=revision, timeout=TIMEOUT)
     )
     return str(info.sha)
@@ -39,7 +39,7 @@ def list_files(dataset: str, commit: str, folder: str, ending: str) -> list[File
 
     files = [
         File(item.path, item.size, item.lfs.sha256 if item.lfs else "")
-        for item in _asked(what, tree)
+        for item in _request(what, tree)
         if isinstance(item, hub.RepoFile) and item.path.endswith(ending)
     ]
     for file in files:
@@ -51,7 +51,7 @@ def list_files(dataset: str, commit: str, folder: str, ending: str) -> list[File
 
 
 def fetch(dataset: str, commit: str, file: File, downloads: Path) -> Path:
-    """The file, downloaded unless it is there: of the right size and, where the Hub tells it, the right hash."""
+    """The file, downloaded unless it is there: of the right size and, where the Hub provides it, the right hash."""
     hub = optional("huggingface_hub")
     hub.utils.disable_progress_bars()
 
@@ -63,7 +63,7 @@ def fetch(dataset: str, commit: str, file: File, downloads: Path) -> Path:
             raise ConnectionError(problem)
         return path
 
-    return _asked(f"{file.name} of {dataset}", download, silence=True)
+    return _request(f"{file.name} of {dataset}", download, silence=True)
 
 
 def forget(file: File, downloads: Path) -> None:
@@ -79,15 +79,15 @@ def _differs(path: Path, file: File) -> str:
     return "" if right else "another hash than the Hub says"
 
 
-def _asked(what: str, call: Callable[[], T], silence: bool = False) -> T:
-    """Ask the Hub, several times if it answers with an error, and after `silence` too if a file is half here."""
+def _request(what: str, call: Callable[[], T], silence: bool = False) -> T:
+    """Call the Hub, again after errors, and with `silence` also after no answer (a file may be half downloaded)."""
     errors = optional("huggingface_hub.errors")
     missing = (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.EntryNotFoundError)
     for wait in (*WAITS, None):
         try:
             return call()
         except missing as error:
-            if isinstance(error, errors.LocalEntryNotFoundError):  # what a download says when nobody answers
+            if isinstance(error, errors.LocalEntryNotFoundError):  # raised by a download without an answer
                 problem = error
             else:
                 raise InputError(f"the Hub has no {what}: check the name and the revision, {_INSTEAD}") from error

@@ -8,44 +8,32 @@ from pathlib import Path
 from ordinate.core.errors import InputError
 from ordinate.text.sources.source import (
     PIECE,
-    Batch,
     Document,
+    DocumentBatch,
     File,
+    LocalSource,
     Piece,
-    Source,
     batched,
     document,
-    listed,
-    located,
-    stem,
 )
 
 
 @dataclass(frozen=True)
-class Jsonl(Source):
+class Jsonl(LocalSource):
     """`jsonl:FILE`, or a folder of files *.jsonl. A file is cut at fixed places; a line belongs where it begins."""
 
-    root: Path
+    ending, what = ".jsonl", "JSON lines"
     kind: str = "jsonl"
-    vocabulary: int = 4096
-    expansion: float = 1.0
-
-    @property
-    def name(self) -> str:
-        return stem(self.root)
-
-    def files(self) -> tuple[list[File], dict[str, str]]:
-        return listed(self.root, ".jsonl", "JSON lines"), {}
 
     def pieces(self, files: list[File]) -> list[Piece]:
         cuts = [(file, start) for file in files for start in range(0, file.size, PIECE)]
         return [Piece((file,), start, min(start + PIECE, file.size)) for file, start in cuts]
 
-    def read(self, piece: Piece, downloads: Path) -> Iterator[Batch]:
+    def read(self, piece: Piece, downloads: Path) -> Iterator[DocumentBatch]:
         return batched(self._documents(piece))
 
     def _documents(self, piece: Piece) -> Iterator[tuple[Document, int]]:
-        path = located(self.root, piece.files[0])
+        path = self.path(piece.files[0])
         try:
             with open(path, "rb") as file:
                 at = piece.start

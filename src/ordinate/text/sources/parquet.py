@@ -6,35 +6,27 @@ from pathlib import Path
 
 from ordinate.core.errors import InputError
 from ordinate.core.extras import optional
-from ordinate.text.sources.source import Batch, File, Piece, Source, document, listed, located, stem
+from ordinate.text.sources.source import DocumentBatch, File, LocalSource, Piece, document
 
 ROWS = 256  # read and tokenized at a time: about a megabyte of web pages
 
 
 @dataclass(frozen=True)
-class Parquet(Source):
+class Parquet(LocalSource):
     """`parquet:DIR`: files *.parquet below a folder, such as a copy of a dataset from the Hub."""
 
-    root: Path
+    ending, what = ".parquet", "parquet files"
     kind: str = "parquet"
-    vocabulary: int = 4096
     expansion: float = 1.6  # compressed; of FineWeb-Edu
-
-    @property
-    def name(self) -> str:
-        return stem(self.root)
-
-    def files(self) -> tuple[list[File], dict[str, str]]:
-        return listed(self.root, ".parquet", "parquet files"), {}
 
     def pieces(self, files: list[File]) -> list[Piece]:
         return [Piece((file,), 0, file.size) for file in files]
 
-    def read(self, piece: Piece, downloads: Path) -> Iterator[Batch]:
-        return read_rows(located(self.root, piece.files[0]), piece.size)
+    def read(self, piece: Piece, downloads: Path) -> Iterator[DocumentBatch]:
+        return read_rows(self.path(piece.files[0]), piece.size)
 
 
-def read_rows(path: Path, size: int) -> Iterator[Batch]:
+def read_rows(path: Path, size: int) -> Iterator[DocumentBatch]:
     """The documents of a file of this size. A row without text is none."""
     arrow, parquet = optional("pyarrow"), optional("pyarrow.parquet")
     try:
@@ -51,7 +43,7 @@ def read_rows(path: Path, size: int) -> Iterator[Batch]:
                 # As bytes: parquet does not promise that they are UTF-8.
                 texts = table.column(0).cast(arrow.large_binary()).to_pylist()
                 taken = size * done // rows - size * before // rows
-                yield Batch([document(text) for text in texts if text is not None], taken)
+                yield DocumentBatch([document(text) for text in texts if text is not None], taken)
     except arrow.ArrowException as error:
         raise InputError(f"{str(path)!r} is no parquet file, or is damaged ({_first_line(error)})") from error
     except OSError as error:

@@ -3,8 +3,9 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ordinate.core.errors import InputError
 
@@ -17,7 +18,7 @@ class File(NamedTuple):
 
     name: str  # below the source's folder
     size: int
-    sha256: str = ""  # where the source tells it
+    sha256: str = ""  # where the source provides it
 
 
 class Piece(NamedTuple):
@@ -39,7 +40,7 @@ class Document(NamedTuple):
     replaced: bool  # it held bytes that are no UTF-8, and has U+FFFD in their place
 
 
-class Batch(NamedTuple):
+class DocumentBatch(NamedTuple):
     """Some documents, and how many bytes of the piece they came from."""
 
     documents: list[Document]
@@ -61,17 +62,17 @@ class Source(ABC):
 
     @property
     def revision(self) -> str:
-        """Which state of it was asked for, if it lies elsewhere and may change; empty for files at hand."""
+        """The requested revision of a remote source that may change; empty for local files."""
         return ""
 
     @property
     @abstractmethod
     def vocabulary(self) -> int:
-        """Ids that suit it, unless others are asked for."""
+        """The default size of its vocabulary."""
 
     @property
     def valid(self) -> float:
-        """The share of documents that suits validation, unless another is asked for."""
+        """The default share of documents for validation."""
         return 0.01
 
     @property
@@ -81,14 +82,14 @@ class Source(ABC):
 
     @abstractmethod
     def files(self) -> tuple[list[File], dict[str, str]]:
-        """Its files in a fixed order, and what else tells this state of the source from another."""
+        """Its files in a fixed order, and what else identifies this state of the source."""
 
     @abstractmethod
     def pieces(self, files: list[File]) -> list[Piece]:
         """The files, cut the same way every time."""
 
     @abstractmethod
-    def read(self, piece: Piece, downloads: Path) -> Iterator[Batch]:
+    def read(self, piece: Piece, downloads: Path) -> Iterator[DocumentBatch]:
         """The documents of a piece, always in the same order; files that must be fetched go to `downloads`."""
 
     def pinned(self, origin: dict[str, str]) -> "Source":
@@ -99,8 +100,31 @@ class Source(ABC):
         """The piece is done: what was fetched for it may go."""
 
 
+@dataclass(frozen=True)
+class LocalSource(Source):
+    """The files of a folder, or one file."""
+
+    root: Path
+    kind: str = ""
+    vocabulary: int = 4096
+    expansion: float = 1.0
+    ending: ClassVar[str]
+    what: ClassVar[str]  # that it reads, in errors
+
+    @property
+    def name(self) -> str:
+        return Path(os.path.realpath(self.root)).stem  # `resolve` fails at links in a circle
+
+    def files(self) -> tuple[list[File], dict[str, str]]:
+        return listed(self.root, self.ending, self.what), {}
+
+    def path(self, file: File) -> Path:
+        """Where a listed file is."""
+        return self.root if self.root.is_file() else self.root / file.name
+
+
 def document(raw: bytes | str) -> Document:
-    """Text as UTF-8 can hold it. What is none (also half of a surrogate pair) is replaced, and that is told."""
+    """Text as UTF-8 can hold it. Invalid bytes (also half of a surrogate pair) are replaced, and marked so."""
     try:
         if isinstance(raw, bytes):
             return Document(raw.decode(), False)
@@ -130,17 +154,7 @@ def listed(root: Path, ending: str, what: str) -> list[File]:
     return sorted(found)
 
 
-def stem(root: Path) -> str:
-    """What a file or folder is called, wherever links lead."""
-    return Path(os.path.realpath(root)).stem  # `resolve` fails at links in a circle
-
-
-def located(root: Path, file: File) -> Path:
-    """Where a listed file lies."""
-    return root if root.is_file() else root / file.name
-
-
-def batched(documents: Iterable[tuple[Document, int]]) -> Iterator[Batch]:
+def batched(documents: Iterable[tuple[Document, int]]) -> Iterator[DocumentBatch]:
     """Documents, each with the bytes of input it took, some at a time."""
     batch, size, text = list[Document](), 0, 0
     for one, taken in documents:
@@ -148,7 +162,7 @@ def batched(documents: Iterable[tuple[Document, int]]) -> Iterator[Batch]:
         size += taken
         text += len(one.text)
         if text >= BATCH:
-            yield Batch(batch, size)
+            yield DocumentBatch(batch, size)
             batch, size, text = [], 0, 0
     if size:
-        yield Batch(batch, size)
+        yield DocumentBatch(batch, size)

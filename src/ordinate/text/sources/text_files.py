@@ -9,35 +9,24 @@ from pathlib import Path
 from ordinate.core.errors import InputError
 from ordinate.text.sources.source import (
     PIECE,
-    Batch,
     Document,
+    DocumentBatch,
     File,
+    LocalSource,
     Piece,
-    Source,
     batched,
     document,
     listed,
-    located,
-    stem,
 )
 
 
 @dataclass(frozen=True)
-class TextFiles(Source):
+class TextFiles(LocalSource):
     """`text:DIR`: all files below a folder but hidden ones, in the order of their names."""
 
-    root: Path
+    ending, what = "", "text files"
     kind: str = "text"
-    vocabulary: int = 4096
-    expansion: float = 1.0
     piece: int = PIECE
-
-    @property
-    def name(self) -> str:
-        return stem(self.root)
-
-    def files(self) -> tuple[list[File], dict[str, str]]:
-        return listed(self.root, "", "text files"), {}
 
     def pieces(self, files: list[File]) -> list[Piece]:
         """Neighbors together, until there is enough of them."""
@@ -52,12 +41,12 @@ class TextFiles(Source):
             pieces.append(Piece(tuple(group), 0, size))
         return pieces
 
-    def read(self, piece: Piece, downloads: Path) -> Iterator[Batch]:
+    def read(self, piece: Piece, downloads: Path) -> Iterator[DocumentBatch]:
         return batched(self._documents(piece))
 
     def _documents(self, piece: Piece) -> Iterator[tuple[Document, int]]:
         for file in piece.files:
-            path = located(self.root, file)
+            path = self.path(file)
             try:
                 yield document(path.read_bytes()), file.size
             except OSError as error:

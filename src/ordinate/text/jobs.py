@@ -1,4 +1,4 @@
-"""From documents to tokens: what a worker does with one piece of a source, and how a tokenizer is learned from some."""
+"""The two jobs of a worker: learn a tokenizer, and turn one piece of a source into shards of tokens."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from ordinate.store.files import read_bytes, write_atomic
 from ordinate.text.manifest import SPLITS, TOKENIZER, shard_name
 from ordinate.text.pool import Advance
 from ordinate.text.shard import ShardWriter
-from ordinate.text.sources.source import Batch, Piece, Source
+from ordinate.text.sources.source import DocumentBatch, Piece, Source
 from ordinate.text.split import split_of
 from ordinate.text.tokenizer import END_ID, learn, load
 
 
 @dataclass(frozen=True)
-class Kept:
+class PreparedSource:
     """A source, and the folder that its tokens are kept in."""
 
     source: Source
@@ -30,17 +30,17 @@ class Kept:
         """Whether a piece is done: its two shards are written one after the other, the one to train on last."""
         return (self.folder / shard_name("train", number)).exists()
 
-    def batches(self, piece: Piece) -> Iterator[Batch]:
+    def batches(self, piece: Piece) -> Iterator[DocumentBatch]:
         """The documents of a piece that hold any text."""
         for batch in self.source.read(piece, self.downloads):
-            yield Batch([document for document in batch.documents if document.text], batch.size)
+            yield DocumentBatch([document for document in batch.documents if document.text], batch.size)
 
 
 @dataclass(frozen=True)
 class LearnTokenizer:
     """Learns a tokenizer from the first so many bytes of text; what is for validation is not looked at."""
 
-    kept: Kept
+    kept: PreparedSource
     pieces: list[Piece]
     vocabulary: int
     valid_below: int
@@ -66,7 +66,7 @@ class LearnTokenizer:
 class TokenizePiece:
     """Makes two shards of a piece, one for each split."""
 
-    kept: Kept
+    kept: PreparedSource
     piece: Piece
     number: int
     vocabulary: int
@@ -85,6 +85,6 @@ class TokenizePiece:
             for (text, replaced), tokens in zip(documents, encoded, strict=True):
                 shards[split_of(text, self.valid_below)].add([END_ID, *tokens.ids], len(text.encode()), replaced)
             advance(size)
-        for split in reversed(SPLITS):  # the one to train on last: it tells that both are there
+        for split in reversed(SPLITS):  # the one to train on last: it shows that both are there
             shards[split].finish(seed_of(self.seed, "documents", split, self.number))
         self.kept.source.release(self.piece, self.kept.downloads)
