@@ -1,4 +1,4 @@
-"""From a source of text to a corpus: a folder of shards that training reads. It can be stopped and resumed at any time."""
+"""From a source of text to a corpus: a folder of shards that training reads. It can be stopped and resumed."""
 
 import fcntl
 import os

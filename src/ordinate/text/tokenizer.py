@@ -20,7 +20,7 @@ LARGEST = 2**20  # beyond, a mistake: no text has so many words that come again
 def learn(texts: Iterable[str], vocabulary: int) -> str:
     """A tokenizer of at most so many ids, as its file will hold it. The same text gives the same tokenizer.
 
-    Where the text runs out of pairs that come together, it has fewer ids; a model's vocabulary is still the requested one.
+    Text with too few repeated pairs gives fewer ids; the model's vocabulary is still the requested one.
     """
     tokenizers = optional("tokenizers")
     bytewise = tokenizers.pre_tokenizers.ByteLevel
