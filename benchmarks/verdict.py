@@ -66,7 +66,7 @@ def full_grid(state: StudyState, folder: Path) -> StudyState:
     full = StudyState(study, Store(folder))
     local = Local(Store(folder))
     try:
-        full.failed |= local.run(full.waiting(full.reported(seeds_to_report(state))), lambda event: None)
+        full.failed |= local.run(full.missing(full.reported(seeds_to_report(state))), lambda event: None)
     finally:
         local.close()
     return full

@@ -24,7 +24,7 @@ from ordinate.results.schema import write
 from ordinate.store import Run, Store, open_store
 from ordinate.store.documents import write_document
 from ordinate.store.examples import ARCHIVE
-from ordinate.store.files import read_json, write_json
+from ordinate.store.files import write_json
 from ordinate.store.pack import pack
 from ordinate.store.sums import file_sums
 from ordinate.studies import study_store
@@ -118,12 +118,11 @@ def copy(run: Run, store: Store, *, first: bool) -> None:
     """One run, without what no reader asks for."""
     target = store.run(run.id).folder
     target.mkdir()
-    environment = read_json(run.folder / "env.json")
-    environment["platform"] = re.sub(r"(?<=\d)-.*?(?=-x86_64|-aarch64|-arm64)", "", environment["platform"])
+    platform = re.sub(r"(?<=\d)-.*?(?=-x86_64|-aarch64|-arm64)", "", run.machine.platform)
     started = (run.folder / "log.txt").read_text().partition("\n")[0]
     (target / "log.txt").write_text(started + "\n")
     write_json(target / "config.json", run.config, indent=None)
-    write_json(target / "env.json", {**environment, "git": None}, indent=None)
+    write_document(target / "env.json", replace(run.machine, platform=platform, git=None))
     if first:
         (target / "attention.safetensors").write_bytes(attention(run.folder / "attention.safetensors"))
     write_document(target / "result.json", _short(write(replace(result(run.result), files=file_sums(target)))))

@@ -9,7 +9,8 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from ordinate.core.config import to_dict
-from ordinate.store.documents import SCHEMA, write_document
+from ordinate.results.machine import Machine
+from ordinate.store.documents import write_document
 from ordinate.store.files import write_json
 from ordinate.store.sums import file_sums
 from ordinate.training import resolve
@@ -30,7 +31,7 @@ def run(store: Path, state: str = "done", *, score: float = 1.0, maps: bool = Fa
     folder = store / run_id
     folder.mkdir(parents=True)
     write_json(folder / "config.json", config)
-    write_json(folder / "env.json", {"schema": SCHEMA, "python": "3.11", "git": None})
+    write_document(folder / "env.json", Machine("0.1", "3.11", "2.13", "2.0", "Linux", "a processor", 2, 1, None))
     (folder / "log.txt").write_text("2026-01-02 03:04:05 started: it\n2026-01-02 03:04:06 **the end**\n")
     (folder / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in _journal(run_id)))
     if state == "failed":

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from ordinate.results.comparison import Comparison, Curve, Profile, RatePoint, Sweep
+from ordinate.results.comparison import ComparedRun, Comparison, Curve, Profile, RatePoint, Sweep
+from ordinate.results.machine import Machine
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.observations import Observation, Split
@@ -78,11 +79,10 @@ def sample(
         settings={task: {"steps": 600, "batch": 64, "betas": (0.9, 0.95), "dataset": None,
                          "model": {"dim": 128, "heads": 4, "layers": 2}} for task in tasks},
         runs=tuple(
-            {"run": f"{abs(hash((task, name, seed))) % 16**12:012x}", "task": task, "encoding": name, "seed": seed,
-             "rate": 1e-3, "state": "done", "pilot": seed == 0, "seconds": 12.345}
+            ComparedRun(f"{abs(hash((task, name, seed))) % 16**12:012x}", task, name, seed, 1e-3, not seed, "done", 1.5)
             for task in tasks for name in names for seed in range(seeds + 1)
         ),
-        machine={"python": "3.11.2", "torch": "2.13.0", "cores": 2, "git": None},
+        machine=Machine("0.1", "3.11.2", "2.13.0", "2.0", "Linux", "a processor", 2, 1, None),
         failures={"0123456789ab": "RuntimeError: the machine ran out of memory"},
     )  # fmt: skip
 
@@ -112,11 +112,11 @@ def _sweep(task: str, name: str, source: np.random.Generator) -> Sweep:
     best = int(source.integers(1, 3))
     scores = [float(np.clip(0.97 - 0.2 * abs(i - best) + source.normal(0, 0.02), 0, 1)) for i in range(len(RATES))]
     points = [
-        RatePoint(rate, score, 1.1 - score, {"OOD length 64": score * 0.8})
+        RatePoint(rate, score, 1.1 - score, {("ood", 64): score * 0.8})
         for rate, score in zip(RATES, scores, strict=True)
     ]
     if best == 1:
-        points[-1] = RatePoint(RATES[-1], None, None, {"OOD length 64": None})
+        points[-1] = RatePoint(RATES[-1], None, None, {("ood", 64): None})
     return Sweep(task, name, tuple(points), (RATES[best], RATES[best - 1]), RATES[best], best == 2)
 
 
@@ -187,7 +187,7 @@ def large(encodings: int = 10, seeds: int = 200, tasks: int = 5) -> Comparison:
         analysis=Analysis(tuple(found), names, 0.05),
         curves=tuple(_curve(task, name, seed, source) for task in called for name in names for seed in every),
         runs=tuple(
-            {"run": f"{index:012x}", "task": task, "encoding": name, "seed": seed, "state": "done", "seconds": 1.5}
+            ComparedRun(f"{index:012x}", task, name, seed, 1e-3, False, "done", 1.5)
             for index, (task, name, seed) in enumerate(product(called, names, every))
         ),
     )

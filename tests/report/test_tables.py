@@ -200,8 +200,8 @@ def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
 
 def test_a_comparison_without_results_still_has_a_report() -> None:
     empty = replace(
-        sample(), analysis=Analysis((), (), 0.05), sweeps=(), curves=(), profiles=(), settings={}, runs=(), machine={},
-        failures={}, metrics={}, trained={},
+        sample(), analysis=Analysis((), (), 0.05), sweeps=(), curves=(), profiles=(), settings={}, runs=(),
+        machine=None, failures={}, metrics={}, trained={},
     )  # fmt: skip
     assert list(tables(empty)) == []
     for kind in ("html", "md", "csv", "tex", "json"):

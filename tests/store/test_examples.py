@@ -75,7 +75,7 @@ def test_they_are_what_the_commands_would_do_today(store: Store) -> None:
 
 def test_every_one_can_be_shown(comparison: Comparison) -> None:
     (task,) = comparison.analysis.tasks
-    assert not comparison.failures and {run["state"] for run in comparison.runs} == {"finished"}
+    assert not comparison.failures and {run.state for run in comparison.runs} == {"finished"}
     assert not [alarm for alarm in task.alarms if alarm.kind in ("unfinished", "failed", "damaged")]
     assert verdicts(comparison.analysis) and all(sentence.endswith(".") for sentence in verdicts(comparison.analysis))
     drawn = {curve.encoding: len(curve.steps) for curve in comparison.curves}

@@ -15,15 +15,17 @@ import pytest
 from tests.store.test_results import RESULT
 
 from ordinate import InputError
+from ordinate.results.machine import Machine
 from ordinate.results.run_result import RunResult
 from ordinate.results.schema import read, write
 from ordinate.store import Run, claim
 from ordinate.store.claim import SILENCE, LostClaimError
-from ordinate.store.documents import SCHEMA
 from ordinate.store.files import write_json
 from ordinate.store.holder import Holder, started
 
 fork = multiprocessing.get_context("fork")
+MACHINE = Machine("0.1", "3.11", "2", "2.0", "Linux", "a processor", 2, 1, None)
+OTHER = replace(MACHINE, torch="3")
 HERE = Holder(os.getpid(), "theirs", started(os.getpid()))
 ELSEWHERE = {
     "another machine": replace(HERE, host="elsewhere", boot="other", namespace="other"),
@@ -153,11 +155,11 @@ def test_the_heart_beats_while_the_process_is_busy(tmp_path: Path, monkeypatch: 
 def test_who_has_lost_a_run_writes_nothing_more(tmp_path: Path) -> None:
     run, result = Run(tmp_path), read(RunResult, RESULT, "result")
     with run.claimed():
-        run.begin({}, {})
+        run.begin({}, MACHINE)
         before = {path.name for path in tmp_path.iterdir()}
         hold_as(run, ELSEWHERE["another machine"])
         for attempt in (
-            lambda: run.finish(result), lambda: run.write("model.safetensors", b""), lambda: run.begin({}, {}),
+            lambda: run.finish(result), lambda: run.write("model.safetensors", b""), lambda: run.begin({}, MACHINE),
             lambda: run.writing().__enter__(),
         ):  # fmt: skip
             with pytest.raises(LostClaimError, match="was taken over by a process on elsewhere: this process stops"):
@@ -282,12 +284,12 @@ def test_an_error_lets_go(tmp_path: Path) -> None:
 def test_a_run_keeps_its_configuration(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     with run.claimed():
-        run.begin({"lengths": (8, 32)}, {"torch": "2"})
-        run.begin({"lengths": (8, 32)}, {"torch": "3"})
+        run.begin({"lengths": (8, 32)}, MACHINE)
+        run.begin({"lengths": (8, 32)}, OTHER)
         assert json.loads((run.folder / "config.json").read_text()) == {"lengths": [8, 32]}
-        assert run.environment == {"schema": SCHEMA, "torch": "2"}
+        assert run.machine == MACHINE
         with pytest.raises(InputError, match="another configuration"):
-            run.begin({"lengths": (8, 33)}, {})
+            run.begin({"lengths": (8, 33)}, MACHINE)
         (run.folder / "env.json").write_text("{")
-        run.begin({"lengths": (8, 32)}, {"torch": "3"})
-        assert run.environment == {"schema": SCHEMA, "torch": "3"}
+        run.begin({"lengths": (8, 32)}, OTHER)
+        assert run.machine == OTHER

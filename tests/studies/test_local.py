@@ -44,8 +44,8 @@ def told(comparison: Comparison) -> Comparison:
     return replace(
         comparison,
         profiles=tuple(replace(p, step_ms=0.0, attention=None) for p in comparison.profiles),
-        runs=tuple(run | {"seconds": None} for run in comparison.runs),
-        machine={},
+        runs=tuple(replace(run, seconds=None) for run in comparison.runs),
+        machine=None,
         command="",
     )
 
@@ -134,14 +134,14 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
     assert [alarm.sentence() for task in first.analysis.tasks for alarm in task.alarms if alarm.kind == "failed"] == [
         f"rope: 1 of 2 runs failed: {bad.error}"
     ]
-    assert {run["state"] for run in first.runs if run["run"] != bad.id} == {"finished"}
+    assert {run.state for run in first.runs if run["run"] != bad.id} == {"finished"}
     assert next(run for run in first.runs if run["run"] == bad.id)["state"] == "failed"
     # Whoever looks at the store later finds the same.
     assert told(collect(StudyState(asked, store), first.command)) == told(first)
 
     (bad.folder / task_checkpoint.NAME).unlink()
     second = compare(made.TASK, "rope,alibi", seeds=2, store=store.folder, workers=workers, **settings)
-    assert second.failures == {} and {run["state"] for run in second.runs} == {"finished"}
+    assert second.failures == {} and {run.state for run in second.runs} == {"finished"}
     assert not (bad.folder / "error.txt").exists()
     assert all(log(store.run(config.id)).count("started") == 1 for config in runs_of(asked, 2) if config.id != bad.id)
 
@@ -269,7 +269,7 @@ def test_another_thread_may_compare(store: Store) -> None:
     thread = threading.Thread(target=target)
     thread.start()
     thread.join()
-    assert {run["state"] for run in found[0].runs} == {"finished"} and found[0].failures == {}
+    assert {run.state for run in found[0].runs} == {"finished"} and found[0].failures == {}
     assert signal.getsignal(signal.SIGINT) == before
 
 

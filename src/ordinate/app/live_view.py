@@ -27,7 +27,7 @@ def show(store: Store, kept: StoredStudy, key: str, *, beside: int = 2) -> None:
         _live(store, kept, key)
         return
     comparison = gathered(store, kept)
-    unfinished = [run for run in comparison.runs if run["state"] not in ("finished", "diverged")]
+    unfinished = [run for run in comparison.runs if run.state not in ("finished", "diverged")]
     if unfinished and store.folder.exists():
         _unfinished(store, kept, len(unfinished), key)
     comparison_view.show(comparison, key, beside=beside)

@@ -3,10 +3,9 @@
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 import streamlit as st
 
@@ -142,9 +141,9 @@ def tail(path: Path, lines: int = 200) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
-def environment(run: Run) -> dict[str, Any]:
-    """Where a run was made; nothing if that is not kept."""
+def machine(run: Run) -> dict[str, object]:
+    """Where a run was made; empty if that cannot be read."""
     try:
-        return {key: value for key, value in run.environment.items() if key != "schema"}
+        return asdict(run.machine)
     except InputError:
         return {}

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ordinate.app import figure_view, run_list
 from ordinate.app.figure_view import plain
-from ordinate.app.run_data import RunFacts, environment, read, tail
+from ordinate.app.run_data import RunFacts, machine, read, tail
 from ordinate.app.watch import EVERY, freeze_garbage
 from ordinate.core.amounts import duration
 from ordinate.core.config import write_value
@@ -223,7 +223,7 @@ def _settings(facts: RunFacts) -> None:
     st.dataframe(table, hide_index=True, height=250, key="run-settings")
     with st.expander("Where it was made, and its log"):
         st.dataframe(
-            pd.DataFrame([(key, str(value)) for key, value in environment(facts.run).items()], columns=["", "value"]),
+            pd.DataFrame([(key, str(value)) for key, value in machine(facts.run).items()], columns=["", "value"]),
             hide_index=True, key="run-environment",
         )  # fmt: skip
         st.code(tail(facts.run.folder / "log.txt"), language=None)

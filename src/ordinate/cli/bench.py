@@ -81,13 +81,12 @@ def _measure(names: list[str], sizes: "Sizes") -> tuple[list["Overhead"], bool]:
 
 
 def _document(rows: list["Overhead"], sizes: "Sizes") -> dict[str, Any]:
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from ordinate.training.environment import describe
 
-    machine = describe()
-    machine["threads"] = sizes.threads
-    return {"machine": machine, "sizes": asdict(sizes), "rows": [asdict(row) for row in rows]}
+    machine = replace(describe(), threads=sizes.threads)
+    return {"machine": asdict(machine), "sizes": asdict(sizes), "rows": [asdict(row) for row in rows]}
 
 
 def _print(document: dict[str, Any], *, as_json: bool, as_markdown: bool) -> None:

@@ -140,7 +140,7 @@ def finish(comparison: "Comparison", job: "Job", *, as_json: bool) -> None:
         print(f"Report: {report.write(comparison, job.folder)}", file=sys.stderr)
     if comparison.failures:
         first = next(iter(comparison.failures.values()))
-        damaged = any(run["state"] == "damaged" for run in comparison.runs)
+        damaged = any(run.state == "damaged" for run in comparison.runs)
         look = f"ordinate store check{job.store.option} tells more"
         what_next = look if damaged else "the same command tries them again"
         print(f"ordinate: {len(comparison.failures)} runs failed ({first}); {what_next}", file=sys.stderr)

@@ -22,6 +22,7 @@ from ordinate.lm.config import Options, TrunkConfig
 from ordinate.lm.lm_recipe import LMRecipe, Segment
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.result import result_of
+from ordinate.results.schema import write
 from ordinate.store import Run
 from ordinate.store.files import write_json
 from ordinate.text.corpus import Corpus, open_corpus
@@ -101,6 +102,6 @@ class LMTraining:
                 origin = {} if parent is None else {"parent": f"{parent.parent.name}/{parent.name}"}
                 origin |= {} if parent is None else {"parent_sha256": checkpoint.fingerprint(parent)}
                 with run.writing():
-                    content = {"identity": folder.identity, **origin, "made": environment.describe()}
+                    content = {"identity": folder.identity, **origin, "made": write(environment.describe())}
                     write_json(folder.path / RUN, content)
             yield run

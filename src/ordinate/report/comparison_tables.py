@@ -1,14 +1,13 @@
 """All tables of a comparison."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 
 from ordinate.report.chart import file_names
 from ordinate.report.json_document import jsonable
 from ordinate.report.table import Column, LazyRows, Table, Value
-from ordinate.results.comparison import Comparison
+from ordinate.results.comparison import ComparedRun, Comparison
 from ordinate.statistics.observations import range_name
 from ordinate.statistics.phrases import (
     cell_words,
@@ -206,19 +205,19 @@ def _ranked(scope: tuple[Value, ...], found: Ranks) -> Iterable[tuple[Value, ...
 
 def sweep(comparison: Comparison) -> Table:
     """Every learning rate tried, with what it gave out of distribution: shown, never used."""
-    outside = list(dict.fromkeys(name for s in comparison.sweeps for point in s.points for name in point.outside))
+    outside = list(dict.fromkeys(key for s in comparison.sweeps for point in s.points for key in point.outside))
     columns = (
         TASK, ENCODING, Column("rate", "learning rate", "g"), Column("score", "validation score", SCORE),
         Column("error", "standard error", ".4f"),
         Column("loss", "validation loss", ".4f"), Column("tied", "tied"), Column("chosen", "chosen"),
-        Column("at_edge", "at the edge"), *(Column(name, name, SCORE) for name in outside),
+        Column("at_edge", "at the edge"), *(Column(range_name(*key), range_name(*key), SCORE) for key in outside),
     )  # fmt: skip
     rows: list[tuple[Value, ...]] = []
     for s in comparison.sweeps:
         for point in s.points:
             chosen = point.rate == s.chosen
             marks = (point.rate in s.tied, chosen, chosen and s.at_edge)
-            rest = (point.outside.get(name) for name in outside)
+            rest = (point.outside.get(key) for key in outside)
             error = None if point.score is None else point.error
             rows.append((s.task, s.encoding, point.rate, point.score, error, point.loss, *marks, *rest))
     note = "One pilot seed, never reported. Out of distribution is shown and was not used to choose."
@@ -234,7 +233,7 @@ def settings(comparison: Comparison) -> Table:
     return Table("settings", "Settings", columns, rows)
 
 
-def _flat(values: dict[str, Any], before: str = "") -> Iterable[tuple[str, Value]]:
+def _flat(values: Mapping[str, object], before: str = "") -> Iterable[tuple[str, Value]]:
     for key, value in values.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{before}{key}.")
@@ -244,12 +243,7 @@ def _flat(values: dict[str, Any], before: str = "") -> Iterable[tuple[str, Value
 
 def runs(comparison: Comparison) -> Table:
     """All runs, with their ids: the hash of what each of them is."""
-    keys = list(dict.fromkeys(key for run in comparison.runs for key in run))
-    named = {"seconds": ".1f", "rate": "g"}
-    columns = tuple(Column(key, key, named.get(key, "")) for key in keys)
-    rows = tuple(tuple(jsonable(_plain(run.get(key))) for key in keys) for run in comparison.runs)
+    formats = {"seconds": ".1f", "rate": "g"}
+    columns = tuple(Column(field.name, field.name, formats.get(field.name, "")) for field in fields(ComparedRun))
+    rows = tuple(tuple(jsonable(getattr(run, column.name)) for column in columns) for run in comparison.runs)
     return Table("runs", "Runs", columns, rows)
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
@@ -54,6 +55,7 @@ def page(comparison: Comparison) -> str:
         "tables": {table.name: comma_separated(first_rows(table, MOST_DOWNLOADED)) for table in made},
     }
     names = ", ".join(task.task for task in told[:MOST_LISTED]) + ", ..." * (len(told) > MOST_LISTED)
+    machine = asdict(comparison.machine) if comparison.machine else {}
     document: str = template.render(
         title=f"Positional encodings on {names}" if names else "Positional encodings",
         comparison=comparison,
@@ -65,7 +67,7 @@ def page(comparison: Comparison) -> str:
         chips=MOST_CHIPS,
         families=[_figure(index, figure) for index, figure in enumerate(drawn) if not figure.task],
         tables={table.name: _table(table, looks) for table in made},
-        machine={key: _text(value) for key, value in comparison.machine.items()},
+        machine={key: _text(value) for key, value in machine.items()},
         checksum=hashlib.sha256(_results(made).encode("utf-8", "backslashreplace")).hexdigest(),
         style=Markup(_part("style.css")),
         script=Markup(_part("page.js")),

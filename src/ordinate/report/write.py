@@ -1,6 +1,7 @@
 """Writes a comparison as files: a page, tables and figures."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "families": {family: _ranks(ranks) for family, ranks in analysis.families.items()},
         "tables": Entries((table.name, table_document(table)["rows"]) for table in tables(comparison)),
         "settings": comparison.settings,
-        "machine": comparison.machine,
+        "machine": asdict(comparison.machine) if comparison.machine else {},
         "failures": comparison.failures,
     }
 

@@ -1,17 +1,22 @@
-"""A finished comparison: what was found, and all that is needed to show it."""
+"""A comparison of encodings: its analysis, and all that is needed to show it."""
 
 import hashlib
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from ordinate.core.extras import optional
+from ordinate.results.machine import Machine
+from ordinate.results.run_result import Status
+from ordinate.statistics.observations import RangeKey
 from ordinate.statistics.sentences import verdicts
 from ordinate.statistics.types import Analysis, TaskAnalysis
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+Settings = dict[str, object]  # plain JSON data
 
 
 @dataclass(frozen=True)
@@ -19,9 +24,9 @@ class RatePoint:
     """One learning rate tried on the pilot seed."""
 
     rate: float
-    score: float | None  # validation, in distribution; none: diverged
+    score: float | None  # on the validation set; None: diverged
     loss: float | None
-    outside: dict[str, float | None]  # out of distribution, by the range's name: shown, never used to choose
+    outside: dict[RangeKey, float | None]  # scores out of distribution, shown but never used to choose
     error: float = 0.0  # standard error of the validation score
 
 
@@ -55,7 +60,7 @@ class Profile:
     task: str
     encoding: str
     past: str  # what it declares past the trained length: computes, extends, clips, untrained, refuses
-    limit: int | None  # the first position that it cannot take; none: no limit
+    limit: int | None  # the first position that it cannot encode; None: no limit
     parameters: int
     own_parameters: int  # the encoding's
     step_ms: float  # mean over runs, validation included
@@ -64,6 +69,20 @@ class Profile:
     embedding_norm: float
     encoding_norm: float  # how much the encoding changes embeddings at the start
     attention: Path | None  # a safetensors file: layer_0, layer_1, ... [example, head, query, key], tokens, targets
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One run of a comparison."""
+
+    run: str
+    task: str
+    encoding: str
+    seed: int
+    rate: float
+    pilot: bool  # its seed chooses learning rates and is never reported
+    state: Status | Literal["not started", "running", "interrupted", "failed", "damaged", "done"]
+    seconds: float | None  # None: not finished
 
 
 @dataclass(frozen=True)
@@ -78,9 +97,9 @@ class Comparison:
     sweeps: tuple[Sweep, ...]
     curves: tuple[Curve, ...]
     profiles: tuple[Profile, ...]
-    settings: dict[str, dict[str, Any]]  # task: the configuration that all its runs share
-    runs: tuple[dict[str, Any], ...]  # run, task, encoding, seed, rate, state, pilot, seconds
-    machine: dict[str, Any]
+    settings: dict[str, Settings]  # task: the configuration that all its runs share
+    runs: tuple[ComparedRun, ...]
+    machine: Machine | None  # of the first run; None: not known
     failures: dict[str, str]  # run: its error
 
     @property
@@ -95,7 +114,7 @@ class Comparison:
 
 
 def from_results(analysis: Analysis, path: Path) -> Comparison:
-    """What a file of results tells: no curves, sweeps, costs or settings."""
+    """The comparison of a file of results, which has no curves, sweeps, costs or settings."""
     digest = hashlib.sha256()
     for record in analysis.each_record():
         digest.update(repr(record).encode("utf-8", "backslashreplace"))
@@ -103,7 +122,7 @@ def from_results(analysis: Analysis, path: Path) -> Comparison:
     return Comparison(
         id=digest.hexdigest()[:12], command=shlex.join(["ordinate", "analyze", str(path)]),
         metrics={task.task: "loss" if task.direction == "lower" else "score" for task in analysis.tasks},
-        trained=trained, analysis=analysis, sweeps=(), curves=(), profiles=(), settings={}, runs=(), machine={},
+        trained=trained, analysis=analysis, sweeps=(), curves=(), profiles=(), settings={}, runs=(), machine=None,
         failures={},
     )  # fmt: skip
 

@@ -126,7 +126,7 @@ def _of_environment(run: Run) -> Iterator[Fault]:
     try:
         look_at_files(run.folder, (path.name,))
         if path.exists():
-            _ = run.environment
+            _ = run.machine
     except (InputError, OSError) as error:
         yield Fault(path, told(error), other=isinstance(error, OtherVersionError))
 

@@ -13,12 +13,13 @@ from typing import Any
 
 from ordinate.core.errors import InputError, OtherVersionError, brief
 from ordinate.results.language_model_result import LanguageModelResult
+from ordinate.results.machine import Machine
 from ordinate.results.run_config import StoredConfig
 from ordinate.results.run_result import Record, RunResult
 from ordinate.results.run_summary import RunState
 from ordinate.results.schema import read, write
 from ordinate.store.claim import Claim, LostClaimError
-from ordinate.store.documents import SCHEMA, known_schema, read_document, write_document
+from ordinate.store.documents import read_document, write_document
 from ordinate.store.files import Journal, no_link, read_json, refuse_link, regular, write_atomic, write_json
 from ordinate.store.sums import file_sums
 
@@ -48,9 +49,9 @@ class Run:
             raise InputError(f"{self.folder / 'config.json'} is damaged ({error}): move it away") from error
 
     @property
-    def environment(self) -> dict[str, Any]:
-        """Where it was made."""
-        return known_schema(read_json(self.folder / "env.json"), self.folder / "env.json")
+    def machine(self) -> Machine:
+        """Where the run was made."""
+        return read_document(Machine, self.folder / "env.json", "environment")
 
     @property
     def done(self) -> bool:
@@ -111,8 +112,8 @@ class Run:
         )  # a sentence for users needs no class
         return brief(last)
 
-    def begin(self, config: dict[str, Any], env: dict[str, Any]) -> None:
-        """Say what is run and where."""
+    def begin(self, config: dict[str, Any], machine: Machine) -> None:
+        """Write what is run, and where."""
         with self.writing():
             if not (self.folder / "config.json").exists():
                 write_json(self.folder / "config.json", config)
@@ -121,13 +122,13 @@ class Run:
                     f"{self.folder} holds a run with another configuration: use another store, or move it away"
                 )
             try:
-                _ = self.environment
+                _ = self.machine
             except OtherVersionError:
                 raise
             except InputError:
-                write_json(self.folder / "env.json", {"schema": SCHEMA, **env})
-            else:  # the first machine stays on record; the log tells where the run went on
-                self.log(f"going on: {json.dumps(env)}")
+                write_document(self.folder / "env.json", machine, indent=1)
+            else:  # env.json keeps the first machine; the log shows where the run continued
+                self.log(f"going on: {json.dumps(write(machine))}")
 
     def write(self, name: str, data: bytes) -> None:
         """Replace one of the files as a whole."""

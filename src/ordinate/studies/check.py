@@ -94,7 +94,7 @@ def runs_of(store: Store, kept: StoredStudy) -> set[str]:
 def _runs_of(state: StudyState, kept: StoredStudy) -> tuple[set[str], bool]:
     """With whether some of them are missing; the next stage does not look beyond a pilot that is."""
     missing = bool(next_stage(state).missing or state.failed)
-    return state.asked | {row["run"] for row in collect(state, kept.command).runs}, missing
+    return state.run_ids | {row.run for row in collect(state, kept.command).runs}, missing
 
 
 def runs_to_pack(store: Store, kept: StoredStudy) -> set[str]:

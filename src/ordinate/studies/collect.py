@@ -1,15 +1,15 @@
-"""From a store to a comparison: everything that a report shows, read from finished runs."""
+"""Collect a comparison, which is everything that a report shows, from the finished runs of a store."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.core.positions import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
-from ordinate.results.comparison import Comparison, Curve, Profile, Sweep
+from ordinate.results.comparison import ComparedRun, Comparison, Curve, Profile, Settings, Sweep
+from ordinate.results.machine import Machine
 from ordinate.studies.plan import PILOT
 from ordinate.studies.stages import next_stage, seeds_to_report
 from ordinate.studies.study_analysis import analyze_study
@@ -90,29 +90,29 @@ def _profile(state: StudyState, arm: Arm, configs: Sequence[RunConfig]) -> Profi
     )
 
 
-def _shared(state: StudyState, base: RunConfig) -> dict[str, Any]:
+def _shared(state: StudyState, base: RunConfig) -> Settings:
     """The configuration without what differs between runs, and the hashes of the problems."""
     shared = {key: value for key, value in to_dict(base).items() if key not in PER_RUN}
     shared["model"] = {key: value for key, value in shared["model"].items() if key != "encoding"}
-    hashes = {f"{split} {length}": name for (split, length), name in state.sets(base).items()}
-    return shared | {"evaluation_set": hashes}
+    hashes = {f"{split} {length}": name for (split, length), name in state.problem_hashes(base).items()}
+    return {**shared, "evaluation_set": hashes}
 
 
-def _run(state: StudyState, arm: Arm, config: RunConfig) -> dict[str, Any]:
+def _run(state: StudyState, arm: Arm, config: RunConfig) -> ComparedRun:
     result, run = state.result(config), state.store.run(config.id)
-    pilot = config.seed == PILOT
-    row = {"run": config.id, "task": arm.task, "encoding": arm.encoding, "seed": config.seed, "rate": config.lr}
-    if result is None:
-        broken = "damaged" if config.id in state.damaged else "failed" if config.id in state.failed else None
-        where = broken or (run.state if run.folder.exists() else "not started")
-        return row | {"pilot": pilot, "state": where, "seconds": None}
-    return row | {"pilot": pilot, "state": result.status, "seconds": result.seconds}
+    about = config.id, arm.task, arm.encoding, config.seed, config.lr, config.seed == PILOT
+    if result is not None:
+        return ComparedRun(*about, result.status, result.seconds)
+    if config.id in state.damaged:
+        return ComparedRun(*about, "damaged", None)
+    if config.id in state.failed:
+        return ComparedRun(*about, "failed", None)
+    return ComparedRun(*about, run.state if run.folder.exists() else "not started", None)
 
 
-def _machine(state: StudyState, configs: Sequence[RunConfig]) -> dict[str, Any]:
-    """Where the first of the runs was made, of which that can be read."""
+def _machine(state: StudyState, configs: Sequence[RunConfig]) -> Machine | None:
+    """The machine of the first run whose environment can be read."""
     for config in configs:
         with suppress(InputError):
-            environment = state.store.run(config.id).environment
-            return {key: value for key, value in environment.items() if key != "schema"}
-    return {}
+            return state.store.run(config.id).machine
+    return None

@@ -120,6 +120,6 @@ def carry_out(
         if begin:
             begin(state, stage)
         state.failed |= executor.run(stage.missing, watch)
-    for run_id in state.asked - state.damaged.keys():
+    for run_id in state.run_ids - state.damaged.keys():
         store.run(run_id).tidy()
     return state

@@ -64,13 +64,14 @@ class Study:
         known = {name: all_tasks.parse(name)[1] for name in {str(base["task"]) for base in content["bases"]}}
         bases = tuple((b["task"], b["encoding"], rebuild(b["config"], known[b["task"]])) for b in content["bases"])
         rates = _grid(content["rates"]) if content["rates"] else ()
-        study = cls(bases, content["seeds"], rates, content["quick"], tuple(content["gave_up"]))
         if not bases or any((task, encoding) != (c.task, c.model.encoding) for task, encoding, c in bases):
             raise ValueError("it compares other things than it runs")
-        if not isinstance(study.quick, bool) or not all(
-            isinstance(part, str) and plain(part) for part in study.gave_up
-        ):
-            raise ValueError("it gave up what cannot be told")
+        quick, gave_up, seeds = content["quick"], content["gave_up"], content["seeds"]
+        if not isinstance(quick, bool) or not all(isinstance(part, str) and plain(part) for part in gave_up):
+            raise ValueError("quick or gave_up has the wrong type")
+        if seeds != "auto" and type(seeds) is not int:
+            raise ValueError(f"seeds is {seeds!r}")
+        study = cls(bases, seeds, rates, quick, tuple(gave_up))
         _check_size(study)
         return study
 

@@ -19,13 +19,13 @@ class Stage:
 def next_stage(state: StudyState) -> Stage:
     """What to do next; when nothing is missing, the study is over."""
     pilots = state.pilots()
-    missing = state.waiting(pilots)
+    missing = state.missing(pilots)
     if missing:
         return Stage("learning rates", tuple(pilots), tuple(missing))
     runs = pilots
     for size in state.looks.sizes:
         reported = state.reported(size)
-        runs, missing = pilots + reported, state.waiting(reported)
+        runs, missing = pilots + reported, state.missing(reported)
         if missing:
             return Stage(f"seeds 1 to {size}", tuple(runs), tuple(missing))
         if enough(state, size):
@@ -43,6 +43,6 @@ def enough(state: StudyState, size: int) -> bool:
 def seeds_to_report(state: StudyState) -> int:
     """The seeds of the look at which the study stopped or stands."""
     for size in state.looks.sizes:
-        if state.waiting(state.reported(size)) or enough(state, size):
+        if state.missing(state.reported(size)) or enough(state, size):
             return size
     raise AssertionError

@@ -6,7 +6,6 @@ from itertools import groupby
 
 from ordinate.results.comparison import RatePoint, Sweep
 from ordinate.results.run_result import RunResult
-from ordinate.statistics.observations import range_name
 from ordinate.statistics.words import Score
 
 LOWEST, HIGHEST = 1e-5, 1e-1  # the grid grows no further
@@ -26,7 +25,7 @@ def point(rate: float, result: RunResult | None) -> RatePoint:
     if result is None or result.diverged:
         return RatePoint(rate, None, None, {}, 0.0)
     valid = result.valid
-    outside = {range_name(*row.key): row.score for row in result.out_of_distribution}
+    outside = {row.key: row.score for row in result.out_of_distribution}
     if valid.score is None or result.metric == "loss":
         error = valid.loss_error or 0.0
     else:  # of a rate, with two more of each answer, so that it is not 0 when all are right (Agresti & Coull 1998)

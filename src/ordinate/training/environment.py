@@ -8,27 +8,27 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 import numpy
 import torch
 
 from ordinate import __version__
+from ordinate.results.machine import Machine
 
 
-def describe() -> dict[str, Any]:
-    """Versions and machine, for env.json."""
-    return {
-        "ordinate": __version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": numpy.__version__,
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "git": _git(),
-    }
+def describe() -> Machine:
+    """This machine and the versions installed on it."""
+    return Machine(
+        ordinate=__version__,
+        python=platform.python_version(),
+        torch=str(torch.__version__),
+        numpy=numpy.__version__,
+        platform=platform.platform(),
+        processor=_processor(),
+        cores=os.cpu_count(),
+        threads=torch.get_num_threads(),
+        git=_git(),
+    )
 
 
 @contextmanager
