@@ -134,7 +134,7 @@ def test_what_happens_beyond_training_never_matters(
         RatePoint(rate, score, None if score is None else loss, {}, error)
         for rate, (score, loss, error) in zip(LADDER, found, strict=False)
     ]
-    outside = st.dictionaries(st.sampled_from(["OOD length 12", "shifted length 8"]), scores)
+    outside = st.dictionaries(st.sampled_from([("ood", 12), ("shift", 8)]), scores)
     seen = [replace(p, outside=data.draw(outside)) for p in bare]
     one, two = chosen(*bare, lower=lower), chosen(*data.draw(st.permutations(seen)), lower=lower)
     assert (one.chosen, one.tied, one.at_edge, grow(one)) == (two.chosen, two.tied, two.at_edge, grow(two))
