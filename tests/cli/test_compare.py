@@ -166,7 +166,7 @@ def test_a_store_of_a_newer_program(ordinate: Program, store: str) -> None:
     assert ordinate(*QUICK, "--store", store).code == 0
     result = next(Path(store).glob("*/result.json"))
     result.write_text(result.read_text().replace('"schema": 2', '"schema": 9'))
-    words = "was written by a newer ordinate (schema 9, this one reads 1): update"
+    words = f"was written by a newer ordinate (schema 9, this one reads {SCHEMA}): update"
     done = ordinate(*QUICK, "--store", store)  # all other runs are done, and are reported
     assert done.code == 1 and words in done.err and f"ordinate store check --store {store} tells more" in done.err
     done = ordinate("report", "--store", store, "--format", "md")  # of what can be read, and what cannot is named

@@ -21,7 +21,7 @@ from ordinate.core.errors import OtherVersionError
 from ordinate.report import render, write
 from ordinate.store import Run, Store
 from ordinate.store.check import set_aside
-from ordinate.store.documents import content_sum
+from ordinate.store.documents import content_sum, write_document
 from ordinate.store.pack import pack
 from ordinate.store.run_table import RunTable
 from ordinate.store.unpack import unpack
@@ -147,7 +147,7 @@ def test_what_lacks_its_head_is_told(store: Store) -> None:
     run, kept = next(run for run in store.runs() if run.done), study_store.find(store)
     (run.folder / "config.json").unlink()
     (kept.folder / "report.html").touch()
-    (kept.folder / "study.json").write_text('{"schema": 2}')
+    write_document(kept.folder / "study.json", {})
     told = problems(store)
     assert len(told) == 2 and "config.json" in told[0] and "study.json is damaged (its command is none)" in told[1]
     (kept.folder / "study.json").unlink()
