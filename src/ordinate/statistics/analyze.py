@@ -19,7 +19,7 @@ from ordinate.statistics.types import Analysis, Basis, Contrast, StudyFacts, Tas
 from ordinate.statistics.verdict import conclude
 from ordinate.statistics.words import Score
 
-LARGE = 5_000  # rows from which on all cells are computed at once (see `large`)
+LARGE = 2_000  # rows from which on all cells are computed at once (see `large`)
 USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
 Scored = Observations | Sequence[Observation]
 
