@@ -17,10 +17,10 @@ from ordinate.core.seeds import generator
 from ordinate.core.task import Batch
 from ordinate.store import Store
 from ordinate.training.config import RunConfig, resolve
-from ordinate.training.data import EvaluationSet, Packed, evaluation_set, pack
+from ordinate.training.data import EvaluationSet, PackedBatch, evaluation_set, pack
 from ordinate.training.environment import keep_memory
 from ordinate.training.evaluate import _score, evaluate
-from ordinate.training.loop import CHECKED, Training
+from ordinate.training.task_recipe import CHECKED, TaskRecipe
 
 SHAPE = dict(dim=64, heads=4, layers=2, dropout=0.0, batch=64)
 
@@ -46,7 +46,7 @@ class Runs(ExitStack):
         self.sizes = SHAPE | sizes
         self.folder = Path(self.enter_context(tempfile.TemporaryDirectory()))
 
-    def begin(self, task: str, *, borrowed: bool = False, **settings: object) -> Training:
+    def begin(self, task: str, *, borrowed: bool = False, **settings: object) -> TaskRecipe:
         """On our model or on theirs, in a store of its own."""
         encoding = "none" if borrowed else "rope"
         config = resolve({"task": task, "encoding": encoding, "steps": 10_000, **self.sizes, **settings})
@@ -54,20 +54,20 @@ class Runs(ExitStack):
         run = store.run(config.id)
         run.folder.mkdir(parents=True)
         assert self.enter_context(run.claimed())
-        begun = Training(config, store, run, lambda progress: None)
+        begun = TaskRecipe(config, store, run, lambda progress: None)
         if borrowed:
             begun.model = Borrowed(config)  # type: ignore[assignment]
             begun.optimizer = torch.optim.AdamW(begun.model.parameters(), lr=1e-4, fused=True)
         return begun
 
 
-def turn(begun: Training, make: Callable[[list[Batch]], Packed]) -> None:
+def turn(begun: TaskRecipe, make: Callable[[list[Batch]], PackedBatch]) -> None:
     """One step as the loop does it, with the journal at its own pace (one step in a hundred)."""
     parts = begun.data.parts(begun.step)
-    loss, logits, gradient = begun.update(make(parts))
+    output = begun.train_step(make(parts))
     begun.step += 1
     if begun.step % begun.log_every == 0 and make is pack:
-        begun._journal(parts, loss, logits, gradient, 0.0, 0.0, False)
+        begun._log(parts, output, False)
 
 
 def whole_step(runs: Runs, rounds: int) -> list[Row]:
@@ -85,9 +85,9 @@ def per_token(runs: Runs, rounds: int, encodings: Sequence[str]) -> list[Row]:
         mixed, single = (runs.begin("k_back", encoding=encoding) for _ in range(2))
         many = [pack(mixed.data.parts(step)) for step in range(25)]
         drawn = [single.task.sample(64, n, generator(0, "bench", n), "train") for n in range(8, 33)]
-        alike = [Packed(batch.tokens, batch.targets, None, None) for batch in drawn]
-        work = {f"mixed {i}": (lambda t=mixed, b=b: t.update(b)) for i, b in enumerate(many)}
-        work |= {f"single {i}": (lambda t=single, b=b: t.update(b)) for i, b in enumerate(alike)}
+        alike = [PackedBatch(batch.tokens, batch.targets, None, None) for batch in drawn]
+        work = {f"mixed {i}": (lambda t=mixed, b=b: t.train_step(b)) for i, b in enumerate(many)}
+        work |= {f"single {i}": (lambda t=single, b=b: t.train_step(b)) for i, b in enumerate(alike)}
         times = in_turns(work, rounds=max(min(3, rounds), rounds // 10))
         cost = {
             kind: sum(min(times[f"{kind} {i}"]) for i in range(25)) / sum(b.tokens.numel() for b in batches)
@@ -107,23 +107,23 @@ def shares(runs: Runs, rounds: int, names: list[str]) -> list[Row]:
         begun = runs.begin(name, encoding=encoding, steps=config.steps)
         step, parts = [0], begun.data.parts(0)
         batch = pack(parts)
-        loss, logits, gradient = begun.update(batch)
+        output = begun.train_step(batch)
         valid = next(s for s in begun.sets if s.split == "valid")
         some = replace(valid, batch=valid.batch.rows(0, CHECKED))
 
-        def draw(begun: Training = begun, step: list[int] = step) -> None:
+        def draw(begun: TaskRecipe = begun, step: list[int] = step) -> None:
             step[0] += 1
             pack(begun.data.parts(step[0]))
 
-        def check(begun: Training = begun, some: EvaluationSet = some) -> None:
+        def check(begun: TaskRecipe = begun, some: EvaluationSet = some) -> None:
             evaluate(begun.model.eval(), begun.task, begun.config, some, draws=1)
 
-        def score(begun: Training = begun) -> None:
+        def score(begun: TaskRecipe = begun) -> None:
             for chosen in begun.sets:
                 evaluate(begun.model.eval(), begun.task, begun.config, chosen)
 
-        update = lambda t=begun, b=batch: t.update(b)  # noqa: E731
-        journal = lambda t=begun, o=(parts, loss, logits, gradient): t._journal(*o, False)  # noqa: E731
+        update = lambda t=begun, b=batch: t.train_step(b)  # noqa: E731
+        journal = lambda t=begun, o=(parts, output): t._log(*o, False)  # noqa: E731
         times = in_turns({"data": draw, "step": update, "journal": journal, "check": check}, rounds=rounds)
         scoring = min(in_turns({"scores": score}, rounds=2)["scores"])
         best = min(times["step"])

@@ -55,7 +55,7 @@ BASE: dict[str, Any] = dict(task="k_back", encoding="rope")
         (dict(rules=1), "unknown key rules: "),
         (dict(encoding="learned(std=0.02)"), "learned has no parameter std: known: .*size"),
         (dict(init_std=0), "init_std must be above 0, got 0"),
-        (dict(coverage_draws=3), "coverage_draws is read where evaluation stands at drawn ids"),
+        (dict(coverage_draws=3), "coverage_draws is read where evaluation draws position ids"),
         (dict(dataset=5, train_lengths=[8, 17]), "no sequence for some of the training lengths"),
         (dict(encoding="learned(rows=16)"), "position 31 is out of range: learned"),
         (dict(encoding="segment"), "segment reads the segments of tokens, which k_back does not give"),

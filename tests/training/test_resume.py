@@ -17,7 +17,7 @@ from ordinate import InputError
 from ordinate.store import Run, Store
 from ordinate.store.files import Journal
 from ordinate.store.holder import Holder
-from ordinate.training import Progress, RunConfig, loop, schedule, task_checkpoint, train
+from ordinate.training import Progress, RunConfig, attempt, schedule, task_checkpoint, task_recipe, train
 
 from .runs import Process, outcome, small
 
@@ -33,7 +33,7 @@ MODES: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that tiny runs are found to have learned their task, and end before their budget."""
-    monkeypatch.setattr(loop, "check_every", lambda config, task: 5)
+    monkeypatch.setattr(task_recipe, "check_every", lambda config, task: 5)
     monkeypatch.setattr(schedule, "LEAST", 10)
 
 
@@ -118,7 +118,7 @@ def killed(prepare: Callable[[], None], config: RunConfig, store: Store) -> bool
 
 @pytest.fixture
 def saved_in_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
+    monkeypatch.setattr(task_recipe, "SAVE_EVERY", -1.0)
 
 
 @pytest.mark.slow
@@ -211,7 +211,7 @@ def stopped(config: RunConfig, store: Store, step: int) -> None:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "SAVE_EVERY", -1.0)
+        patch.setattr(task_recipe, "SAVE_EVERY", -1.0)
         with pytest.raises(KeyboardInterrupt):
             train(config, store, stop)
 
@@ -274,7 +274,7 @@ def test_who_was_silent_for_too_long_leaves_the_run_to_whoever_took_it_over(
             (run.folder / "claim").write_text(other)
             before.append(run.journal.path.read_bytes())
 
-    assert not loop.attempt(config, store, watch)
+    assert not attempt(config, store, watch)
     assert run.state == "running" and run.claim.holder.host == "elsewhere"
     assert run.journal.path.read_bytes() == before[0] and run.error == ""
     told = f"{run.folder} was taken over by a process on elsewhere: this process stops working on it"

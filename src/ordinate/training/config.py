@@ -19,11 +19,11 @@ from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
 from ordinate.training.config_limits import STATE, check_memory, check_numbers
 
-# What the task decides about the model; nobody else may.
+# Settings of the model that follow from the task and cannot be given.
 FROM_TASK = (
     "vocabulary", "classes", "causal", "axes", "readout", "length", "tied", "document_positions", "document_mask",
 )  # fmt: skip
-DIM = 64  # tells the same story as 128 in a third of the time
+DIM = 64  # ranks encodings as 128 does, in a third of the time
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class RunConfig:
     decay: float = 0.2  # share of the steps, at the end; for wsd
     clip: float = 1.0  # largest norm of a gradient; 0: none
     coverage: Coverage = "plain"
-    # the ids that evaluation stands at; usual: randomized if training is, otherwise plain
+    # the position ids of evaluation; usual: randomized if training is, otherwise plain
     test_coverage: Literal["usual", "plain", "offset", "randomized"] = "usual"
     position_limit: int = 0  # offset, randomized: ids are drawn below this
     coverage_draws: int = 5  # drawn ids: evaluations that are averaged
     evaluation_sequences: int = 1000
     threads: int = 1  # sums in another order differ in their last bits, so this is part of what a run is
-    device: str = "cpu"  # `auto` has become a device by the time it stands here
+    device: str = "cpu"  # `auto` is resolved before
 
     def __post_init__(self) -> None:
         problems = settle(self)
@@ -91,7 +91,7 @@ class RunConfig:
 
 
 def resolve(settings: Mapping[str, Any]) -> RunConfig:
-    """A whole configuration from what a user gave. `model.dim` may be written `dim`; all problems are told at once."""
+    """A whole configuration from a user's settings. `model.dim` may be written `dim`; all problems come at once."""
     given = dict(settings)
     if "task" not in given or "encoding" not in given:
         raise InputError(f"a run needs a task and an encoding, got {', '.join(given) or 'neither'}")
@@ -123,7 +123,7 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     given["device"] = str(pick_device(str(given.get("device", "auto"))))
     lengths = _lengths(task, given)
     budget = _budget(task, given, lengths["train_lengths"])
-    course = _course(task, given, budget["steps"])
+    ending = _ending(task, given, budget["steps"])
     limit = _position_limit(task, given, lengths)
     # Under drawn coverage, every id below the limit is trained.
     drawn = limit if given.get("coverage", "plain") != "plain" else 0
@@ -136,7 +136,7 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     # Dropout guards against learning by heart, which fresh sequences do not allow.
     small = dict(dim=DIM, dropout=0.1 if budget["dataset"] else 0.0)
     made = build(ModelConfig, small, PRESETS[preset], model, fixed)
-    config = build(RunConfig, given, lengths, budget, course, {"task": text, "model": made, "position_limit": limit})
+    config = build(RunConfig, given, lengths, budget, ending, {"task": text, "model": made, "position_limit": limit})
     _check(config)
     check_memory(config, task)
     _try(made, task, task.width(max(lengths["train_lengths"])))
@@ -144,7 +144,7 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
 
 
 def rebuild(content: Mapping[str, Any], task: Task | None = None) -> RunConfig:
-    """A configuration that was kept, maybe by a stranger: its numbers must make sense as those of one asked for."""
+    """A stored configuration, maybe of a stranger: checked like a new one."""
     config = build(RunConfig, content)
     task = task or config.make_task()
     check_numbers({**vars(config), **vars(config.model)})
@@ -158,7 +158,11 @@ def rebuild(content: Mapping[str, Any], task: Task | None = None) -> RunConfig:
 
 
 def _try(config: ModelConfig, task: Task, width: int) -> None:
-    """Run the model once without storage: what cannot be done is refused now, not when the run has started."""
+    """Build and run the model once on the meta device, which computes shapes but no numbers.
+
+    Only a forward pass shows every combination that an encoding refuses, a plug-in's too; a comparison of hundreds of
+    runs must not find out after hours. It takes milliseconds and no memory.
+    """
     with torch.device("meta"):
         model = Transformer(config)
         weights = sum(weight.numel() for weight in model.parameters())
@@ -250,8 +254,8 @@ def _budget(task: Task, given: dict[str, Any], lengths: tuple[int, ...]) -> dict
     return {"dataset": dataset, "steps": steps or (epochs or 20) * math.ceil(dataset / batch)}
 
 
-def _course(task: Task, given: dict[str, Any], steps: int) -> dict[str, Any]:
-    """How the run goes on and ends: what is not given follows from the task, the budget and the steps."""
+def _ending(task: Task, given: dict[str, Any], steps: int) -> dict[str, Any]:
+    """Budget, schedule and warm-up: what is not given follows from the task and the steps."""
     budget = given.pop("budget", "fixed" if task.metric == "loss" else "learned")
     if budget == "learned" and task.metric == "loss":
         raise InputError(f"{task.name} is scored by its loss, which is never learned: leave out budget={budget}")
@@ -280,7 +284,7 @@ def _check(config: RunConfig) -> None:
     if config.decay != RunConfig.decay and config.schedule != "wsd":
         problems.append(f"decay is read by schedule=wsd, but schedule is {config.schedule}")
     if config.coverage_draws != RunConfig.coverage_draws and config.tested == "plain":
-        problems.append("coverage_draws is read where evaluation stands at drawn ids: set test_coverage=randomized")
+        problems.append("coverage_draws is read where evaluation draws position ids: set test_coverage=randomized")
     problems += [
         f"{name} must be at least {least:g}, got {value:g}"
         for name, least in (

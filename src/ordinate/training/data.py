@@ -86,7 +86,7 @@ class TrainingData:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedBatch:
     """Sequences of several lengths in one row, or of one length in rows: what a model is given in one step."""
 
     tokens: Int[Tensor, "b n"]
@@ -95,10 +95,10 @@ class Packed:
     document_ids: Int[Tensor, "1 n"] | None
 
 
-def pack(parts: list[Batch]) -> Packed:
+def pack(parts: list[Batch]) -> PackedBatch:
     """All parts as one. A row of documents costs no padding, and the model keeps them apart."""
     if len(parts) == 1:
-        return Packed(parts[0].tokens, parts[0].targets, parts[0].positions, None)
+        return PackedBatch(parts[0].tokens, parts[0].targets, parts[0].positions, None)
     tokens = torch.cat([part.tokens.flatten() for part in parts])[None]
     targets = torch.cat([part.targets.flatten() for part in parts])
     widths = torch.tensor([part.tokens.shape[1] for part in parts])
@@ -106,7 +106,7 @@ def pack(parts: list[Batch]) -> Packed:
     document_ids = torch.repeat_interleave(torch.arange(int(counts.sum())), widths.repeat_interleave(counts))[None]
     positions = [part.positions.expand(len(part.tokens), -1, -1) for part in parts if part.positions is not None]
     placed = torch.cat([rows.flatten(0, 1) for rows in positions])[None] if positions else None
-    return Packed(tokens, targets if parts[0].targets.dim() == 1 else targets[None], placed, document_ids)
+    return PackedBatch(tokens, targets if parts[0].targets.dim() == 1 else targets[None], placed, document_ids)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,10 @@ def evaluation_sets(config: RunConfig, task: Task) -> list[EvaluationSet]:
 
 
 def overlap(data: TrainingData, steps: int, sets: list[EvaluationSet]) -> dict[str, float]:
-    """By the hash of a set: which share of its sequences training has shown too. Batches are drawn once more for it."""
+    """By the hash of a set: which share of its sequences training has shown too.
+
+    Batches are drawn again for it: a run keeps none in memory.
+    """
     widths = {chosen.batch.tokens.shape[1] for chosen in sets}
     shown: set[bytes] = set()
     for step in range(steps):

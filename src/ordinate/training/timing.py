@@ -9,8 +9,8 @@ from ordinate.training import environment
 from ordinate.training.config import RunConfig
 from ordinate.training.data import EvaluationSet, pack
 from ordinate.training.evaluate import TOKENS, evaluate
-from ordinate.training.loop import CHECKED, Training, check_every
 from ordinate.training.result import EXAMPLES, LONGEST_MAP
+from ordinate.training.task_recipe import CHECKED, TaskRecipe, check_every
 
 STEPS = 4  # timed, after one that is not
 JOURNAL = 60_000  # bytes of journal, result and configuration
@@ -33,11 +33,11 @@ def estimate(config: RunConfig) -> Estimate:
     """Train a few steps and score a few sequences, then throw all of it away."""
     with environment.prepared(config.threads, config.device):
         run = Store(Path()).run(config.id)  # nothing is written there
-        training = Training(config, Store(Path()), run, lambda progress: None)
-        training.update(pack(training.data.parts(0)))
+        training = TaskRecipe(config, Store(Path()), run, lambda progress: None)
+        training.train_step(pack(training.data.parts(0)))
         begin = time.perf_counter()
         for number in range(1, STEPS + 1):
-            training.update(pack(training.data.parts(number)))
+            training.train_step(pack(training.data.parts(number)))
         step = (time.perf_counter() - begin) / STEPS
         training.model.eval()
         scoring = 0.0

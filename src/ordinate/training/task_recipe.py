@@ -1,16 +1,15 @@
-"""Training one run, from its configuration to its result."""
+"""The recipe of a run on a task, from setup to result: restore, then one step after the other, then scores."""
 
-import logging
 import math
 import time
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
 from ordinate.core.seeds import generator, seed_of
 from ordinate.core.task import UNSCORED, Batch, Task
@@ -18,10 +17,9 @@ from ordinate.model import Transformer, pick_device
 from ordinate.model.inputs import check_inputs
 from ordinate.results.run_result import Record, Status
 from ordinate.store import Run, Store
-from ordinate.store.claim import LostClaimError
-from ordinate.training import checkpoint, environment
+from ordinate.training import checkpoint
 from ordinate.training.config import RunConfig
-from ordinate.training.data import Packed, TrainingData, evaluation_sets, overlap, pack
+from ordinate.training.data import PackedBatch, TrainingData, evaluation_sets, overlap, pack
 from ordinate.training.evaluate import correct, evaluate
 from ordinate.training.footprint import memory
 from ordinate.training.optimizer import apply_gradients
@@ -37,50 +35,6 @@ SAVE_EVERY = 60.0  # seconds
 EXPLODED = 100.0  # times the first loss
 
 
-def train(config: RunConfig, store: Store, watch: ProgressCallback | None = None) -> Run:
-    """Do the run unless it is done; go on where it was interrupted. If another process is at it, wait for that one."""
-    run = store.run(config.id)
-    if run.done:
-        check_sets(config, run)
-    else:
-        store.check_writable()
-    while not attempt(config, store, watch):
-        time.sleep(0.2)
-    return run
-
-
-def attempt(config: RunConfig, store: Store, watch: ProgressCallback | None = None) -> bool:
-    """Do the run unless another process is at it; tells whether it is done now. An error stays in its folder.
-
-    One that another process took over, because this one was silent for too long, is that one's.
-    """
-    run = store.run(config.id)
-    if run.done:
-        return True
-    with run.claimed() as mine:
-        if not mine:
-            return run.done
-        try:
-            with environment.prepared(config.threads, config.device):
-                run.begin(to_dict(config), environment.describe())
-                Training(config, store, run, watch or (lambda progress: None)).go()
-        except LostClaimError as lost:
-            run.log(str(lost))
-            logging.getLogger("ordinate").warning("ordinate: %s", lost)  # on stderr, unless somebody wants it elsewhere
-            return run.done
-        except Exception as error:
-            run.fail(error)
-            raise
-    return True
-
-
-def check_sets(config: RunConfig, run: Run) -> None:
-    """Refuse an old result whose task has been changed since: the name is the same, the problems are not."""
-    now = {(s.split, s.length): s.hash for s in evaluation_sets(config, config.make_task())}
-    if now != run.result.hashes:
-        raise InputError(f"run {run.id} was scored on other problems than {config.task} gives now: use another store")
-
-
 def check_every(config: RunConfig, task: Task) -> int:
     """Steps between two points of the learning curve: a pass over so many sequences forward, but not back."""
     width = task.width(max(config.test_lengths)) * min(CHECKED, config.evaluation_sequences)
@@ -89,8 +43,14 @@ def check_every(config: RunConfig, task: Task) -> int:
     return max(math.ceil(width / step / CHECKING), math.ceil(config.steps / CHECKS))
 
 
-class Training:
-    """The state of one run while it lasts. All of it but the weights follows from the step and from `learned`."""
+class TaskStepOutput(NamedTuple):
+    loss: Tensor
+    logits: Float[Tensor, "*asked classes"]
+    gradient_norm: Tensor
+
+
+class TaskRecipe:
+    """The state of one run. All of it but the weights follows from the step and from `learned`."""
 
     def __init__(self, config: RunConfig, store: Store, run: Run, watch: ProgressCallback) -> None:
         self.config, self.store, self.run, self.watch = config, store, run, watch
@@ -110,32 +70,23 @@ class Training:
 
     @property
     def steps(self) -> int:
-        """Where the run ends, as things stand."""
+        """Where the run ends, as far as is known now."""
         return ending(self.config, self.learned)[1]
 
-    def go(self) -> None:
-        saved = restore(self.run, self.model, self.optimizer, self.config.steps)
-        with self.run.writing():  # what followed the checkpoint will be written again
-            self.run.journal.cut(saved.journal if saved else 0)
-        if saved:
-            self.step, self.first_loss = saved.step, saved.first_loss
-            self.status = "diverged" if saved.status == "diverged" else "finished"
-            self.clock, self.above, self.learned = TrainingClock(saved.seconds), saved.above, saved.learned
-            self.run.log(f"continued at step {self.step}")
-        else:
-            self.run.log(f"started: {self.task.name}, {self.config.model.encoding}, {self.config.steps} steps")
-            self._norms()
+    def run_to_end(self) -> None:
+        """Train from the last checkpoint, or from the start, to the end of the run, and write the result."""
+        self._restore()
         saved_at = time.monotonic()
         self.clock.resume()
         while self.step < self.steps and self.status == "finished":
             parts = self.data.parts(self.step)
             batch = pack(parts)
-            loss, logits, gradient = self.update(batch)
+            output = self.train_step(batch)
             self.step += 1
             self.clock.count(batch.tokens.numel())
             check = self.step % self.check_every == 0 or self.step == self.steps
             if check or self.step % self.log_every == 0 or self.step == 1:
-                self._journal(parts, loss, logits, gradient, check)
+                self._log(parts, output, check)
             if self.status != "finished" or time.monotonic() - saved_at > SAVE_EVERY:
                 self._save()
                 saved_at = time.monotonic()
@@ -143,8 +94,8 @@ class Training:
         self._save()
         self._finish()
 
-    def update(self, batch: Packed) -> tuple[Tensor, Float[Tensor, "*asked classes"], Tensor]:
-        """One step of the optimizer. Dropout, an encoding's too, draws from a stream named by the step."""
+    def train_step(self, batch: PackedBatch) -> TaskStepOutput:
+        """One step: forward, loss, backward, update. Dropout draws from a stream that the step names."""
         config, model = self.config, self.model
         model.train()
         torch.manual_seed(seed_of(config.seed, "dropout", self.step))
@@ -157,14 +108,27 @@ class Training:
         loss.backward()
         lr = task_schedule(config, self.learned).rate(self.step)
         gradient = apply_gradients(model, self.optimizer, lr=lr, clip=config.clip)
-        return loss.detach(), logits.detach(), gradient
+        return TaskStepOutput(loss.detach(), logits.detach(), gradient)
 
-    def _journal(self, parts: list[Batch], loss: Tensor, logits: Tensor, gradient: Tensor, check: bool) -> None:
-        """Write down how the run goes, and find out whether the task is learned."""
-        value, norm = loss.item(), gradient.item()
+    def _restore(self) -> None:
+        saved = restore(self.run, self.model, self.optimizer, self.config.steps)
+        with self.run.writing():  # what followed the checkpoint will be written again
+            self.run.journal.cut(saved.journal if saved else 0)
+        if saved:
+            self.step, self.first_loss = saved.step, saved.first_loss
+            self.status = "diverged" if saved.status == "diverged" else "finished"
+            self.clock, self.above, self.learned = TrainingClock(saved.seconds), saved.above, saved.learned
+            self.run.log(f"continued at step {self.step}")
+        else:
+            self.run.log(f"started: {self.task.name}, {self.config.model.encoding}, {self.config.steps} steps")
+            self._norms()
+
+    def _log(self, parts: list[Batch], output: TaskStepOutput, check: bool) -> None:
+        """Journal the step, and at points of the learning curve check whether the task is learned."""
+        value, norm = output.loss.item(), output.gradient_norm.item()
         if math.isnan(self.first_loss):
             self.first_loss = value
-        accuracy = self._accuracy(parts, logits.cpu())
+        accuracy = self._accuracy(parts, output.logits.cpu())
         lr = task_schedule(self.config, self.learned).rate(self.step - 1)
         rows = {
             "loss": value,
@@ -184,7 +148,7 @@ class Training:
         self.watch(Progress(self.step, self.steps, left, value, accuracy, validation, learned=self.learned is not None))
 
     def _accuracy(self, parts: list[Batch], logits: Tensor) -> float:
-        """Of the sequences that were just trained on."""
+        """The accuracy on the batch just trained on."""
         right, count, at = 0.0, 0, 0
         flat = logits.flatten(0, -2)
         for part in parts:
@@ -213,7 +177,7 @@ class Training:
         return score
 
     def _norms(self) -> None:
-        """How large token embeddings are at the start, and how much the encoding changes them."""
+        """Journal the norm of token embeddings at the start, and of what the encoding adds to them."""
         self.model.eval()  # what an encoding drops in training would count as added
         with torch.no_grad():
             batch = pack(self.data.parts(0))
@@ -240,7 +204,7 @@ class Training:
         return Record(self.run.id, self.step, split, length, metric, kept)
 
     def _save(self) -> None:
-        """Keep all that is needed to go on from here."""
+        """Write all that resuming from here needs."""
         with self.run.writing():
             journal = self.run.journal.sync()
             state = TaskState(
@@ -262,7 +226,7 @@ class Training:
             for name, value in (scores.values if scores else {}).items():
                 records.append(self._record(chosen.split, chosen.length, name, value))
         if self.status == "diverged":
-            records = []  # what broken weights score is nobody's result
+            records = []  # the scores of diverged weights mean nothing
         keep_artifacts(self.run, self.model, self.config, self.task, self.sets)
         longest = self.task.sample(self.config.batch, self.config.train_lengths[-1], generator(0, "memory"), "train")
         trained = Trained(
@@ -275,6 +239,7 @@ class Training:
             memory=memory(self.model, longest),
             seconds=self.clock.seconds,
         )
+        # Batches are drawn again here: keeping every sequence of a run in memory would cost more than drawing them.
         journal, seen = list(self.run.records()), overlap(self.data, self.step, self.sets)
         self.run.finish(run_result(trained, self.config, self.store, self.task, self.sets, seen, records, journal))
         (self.run.folder / NAME).unlink(missing_ok=True)

@@ -16,9 +16,10 @@ from ordinate.results.run_result import RunResult
 from ordinate.store import Run, Store
 from ordinate.store.documents import SCHEMA
 from ordinate.store.files import read_json
-from ordinate.training import Progress, loop, train
+from ordinate.training import Progress, task_recipe, train, train_run
 from ordinate.training.data import evaluation_sets
 from ordinate.training.evaluate import evaluate
+from ordinate.training.schedule import Schedule
 
 from .runs import outcome, small, words
 
@@ -29,7 +30,7 @@ EASY = dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7])  # so
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Checked more often than its few steps could pay for."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "check_every", lambda config, task: 3)
+        patch.setattr(task_recipe, "check_every", lambda config, task: 3)
         return train(small(steps=25), Store(tmp_path_factory.mktemp("runs")))
 
 
@@ -130,7 +131,7 @@ def test_what_was_run_and_where(finished: Run) -> None:
 
 
 def test_done_means_done(finished: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(loop, "Training")
+    monkeypatch.delattr(train_run, "TaskRecipe")
     assert train(small(steps=25), Store(finished.folder.parent)).result == finished.result
 
 
@@ -145,7 +146,7 @@ def test_divergence_is_a_result(clip: float, tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_a_number_is_divergence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "rate", lambda config, step, learned=None: math.nan if step == 3 else 0.01)
+    monkeypatch.setattr(Schedule, "rate", lambda schedule, step: math.nan if step == 3 else 0.01)
     run = train(small(task="markers", train_lengths=32, ood_lengths=[], dataset=None), Store(tmp_path))
     assert run.result.status == "diverged" and run.result.learned_at is None and run.result.steps == 5
     assert words(run.result) == [None, None]
@@ -183,7 +184,7 @@ def test_two_axes_and_shifted_places_run_too(tmp_path: Path) -> None:
 
 
 def test_the_watcher_is_told_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "check_every", lambda config, task: 2)
+    monkeypatch.setattr(task_recipe, "check_every", lambda config, task: 2)
     seen: list[Progress] = []
     train(small(), Store(tmp_path), seen.append)
     assert seen.pop().evaluating and not any(p.evaluating for p in seen)
@@ -226,7 +227,7 @@ def test_an_edited_task_is_not_taken_for_the_old_one(tmp_path: Path, monkeypatch
 
 
 def test_all_time_counts_not_that_since_the_last_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
+    monkeypatch.setattr(task_recipe, "SAVE_EVERY", -1.0)
     config, store = small(steps=40), Store(tmp_path)
 
     def stop(progress: Progress) -> None:
