@@ -1,4 +1,4 @@
-"""Whether the runs of a store are what was written; what is damaged can be set aside, and is never deleted."""
+"""Check that the runs of a store are what was written. Damaged runs can be set aside and are never deleted."""
 
 import os
 import re
@@ -24,16 +24,16 @@ OURS = (LOCK, "log.txt", "metrics.jsonl")  # that are added to, and so never thr
 
 @dataclass(frozen=True)
 class Fault:
-    """Something damaged, or left by a process that died: that does no harm, and may be removed."""
+    """Something damaged, or a leftover of a process that died, which does no harm and may be removed."""
 
     path: Path  # the folder of a run or a study, or one file
     problem: str
     leftover: bool = False
-    other: bool = False  # nothing is wrong with it, but this program cannot use it
+    other: bool = False  # intact, but this version cannot use it
 
 
 def faults(store: Store) -> Iterator[Fault]:
-    """Of all runs that nobody is at work on, and of what was computed once for many."""
+    """The faults of all runs that no process is working on, and of the baselines kept for many runs."""
     for path in sorted(inside(store.folder)):
         if not path.is_dir():
             yield Fault(path, f"{path} is named like a run and is none: move it away")
@@ -50,15 +50,15 @@ def faults(store: Store) -> Iterator[Fault]:
 
 
 def bad_folder(path: Path) -> Iterator[Fault]:
-    """What stands where a folder belongs that can be read."""
+    """A path that must be a readable folder and is not."""
     if problem := folder_fault(path):
         yield Fault(path, f"{path} {problem}")
 
 
 def left(paths: Iterable[Path]) -> Iterator[Fault]:
-    """Files that somebody was about to write who died: nobody takes so long to write one."""
+    """Temporary files whose writer died: writing one takes less than `SILENCE` seconds."""
     for path in paths:
-        with suppress(FileNotFoundError):  # somebody lives, and has put it in its place
+        with suppress(FileNotFoundError):  # its writer is alive, and has renamed it
             if time.time() - path.lstat().st_mtime > SILENCE and not path.is_dir():
                 yield leftover(path)
 
@@ -68,7 +68,7 @@ def leftover(path: Path) -> Fault:
 
 
 def look_at_files(folder: Path, names: Iterable[str]) -> None:
-    """Fails at the first of them that is there and is no file."""
+    """Raise an InputError at the first of them that exists and is not a file."""
     for name in names:
         path = folder / name
         if os.path.lexists(path) and (not path.is_file() or (name in OURS and path.is_symlink())):
@@ -85,7 +85,7 @@ def aside(store: Store) -> Path:
 
 
 def set_aside(store: Store, path: Path) -> Path | None:
-    """Move it to where nothing reads it; none if somebody is at work on it by now."""
+    """Move a path to where nothing reads it; None if a process is working on it by now."""
     whole = is_id(path.name) or path.parent == store.folder
     name = path.name if whole else f"{path.parent.name}-{path.name}"
     places = (aside(store) / f"{name}-{number}" for number in count(1))
@@ -99,7 +99,7 @@ def set_aside(store: Store, path: Path) -> Path | None:
 
 
 def _can_be_locked(folder: Path) -> bool:
-    """If not, nobody is at work in it."""
+    """A folder that cannot be locked has no process working in it."""
     try:
         look_at_files(folder, (LOCK,))
     except InputError:
@@ -132,7 +132,7 @@ def _of_environment(run: Run) -> Iterator[Fault]:
 
 
 def _look(run: Run) -> None:
-    """Fails at the first thing that is damaged. Whether a run can be gone on with, `training` tells."""
+    """Raise an InputError at the first damage. Whether a run can be resumed, `training.resume` checks."""
     config = run.config
     if digest(config) != run.id:
         raise InputError(f"{run.folder / 'config.json'} is damaged (of run {digest(config)}): move the folder away")

@@ -22,7 +22,7 @@ LONGEST = 10_000  # bytes that say who holds a claim
 
 
 class LostClaimError(InputError):
-    """Somebody else holds the claim now: whoever held it before has nothing more to write."""
+    """Another process holds the claim now, so this one must not write any more."""
 
 
 class Claim:
@@ -61,7 +61,7 @@ class Claim:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """The holder alone may write, and nobody takes over before that is written."""
+        """Only the holder may write, and no process takes over before it has written."""
         with self.locked():
             if not self.mine:
                 holder, _ = self._read()
@@ -90,7 +90,7 @@ class Claim:
             return False
         self.token, self._ended = uuid4().hex, threading.Event()
         self.give(os.getpid(), self.token)
-        file = os.open(self.path, os.O_RDONLY)  # this one: whoever takes over writes another
+        file = os.open(self.path, os.O_RDONLY)  # this file: a process that takes over writes another one
         threading.Thread(target=_beat, args=(file, self._ended), daemon=True).start()
         return True
 
@@ -99,7 +99,7 @@ class Claim:
         write_json(self.path, asdict(Holder(pid, token, started(pid))))
 
     def free(self) -> None:
-        """Give it up, unless somebody has taken over."""
+        """Release the claim, unless another process has taken it over."""
         self._ended.set()
         with self.locked():
             if self.mine:
@@ -113,7 +113,7 @@ class Claim:
                 self.path.unlink(missing_ok=True)
 
     def move(self, path: Path, place: Path) -> bool:
-        """Move the folder that is claimed, or a part of it, to a new place, unless somebody is at work in it."""
+        """Move the folder that is claimed, or a part of it, to a new place, unless a process is working in it."""
         with self.locked() as lock:
             if self.awaited(lock):
                 return False
@@ -128,7 +128,7 @@ class Claim:
         return holder if (holder.runs if holder.near else -ahead < now - beat < SILENCE) else None
 
     def _read(self) -> tuple[Holder | None, float]:
-        """Who stands there, if anybody can be read, and when the heart beat last."""
+        """The holder, if the claim can be read, and the time of the last heartbeat."""
         try:
             # opened anew: of what is not, a shared disk may tell a date of a minute ago
             with open(self.path, "rb", opener=regular) as file:

@@ -1,4 +1,4 @@
-"""The comparisons that come with the program: a store to read, unpacked once for all processes."""
+"""The comparisons that are shipped with the package: a read-only store, unpacked once for all processes."""
 
 import atexit
 import os
@@ -37,7 +37,7 @@ def _unpacked(archive: Path) -> Path:
     """A folder in the user's cache, named by the archive's content: another version of the program has its own."""
     try:
         folder = _cache() / f"examples-{_digest(archive)}"
-    except RuntimeError:  # nobody knows where this user is at home
+    except RuntimeError:  # the home directory of this user is unknown
         return _temporary(archive)
     if not folder.is_dir():
         try:

@@ -107,7 +107,9 @@ def regular(path: str, flags: int) -> int:
     """Open a file to read, and nothing else: a pipe would be waited for, and a device may have no end."""
     number = os.open(path, flags | os.O_NONBLOCK)
     kind = os.fstat(number).st_mode
-    return _if(number, path, stat.S_ISREG(kind) or stat.S_ISDIR(kind))  # a folder is refused by whoever reads it
+    return _if(
+        number, path, stat.S_ISREG(kind) or stat.S_ISDIR(kind)
+    )  # reading a folder fails later, with a better message
 
 
 def _if(number: int, path: str, wanted: bool) -> int:
@@ -118,7 +120,7 @@ def _if(number: int, path: str, wanted: bool) -> int:
 
 
 def refuse_link(folder: Path) -> None:
-    """What a link leads to belongs to somebody else."""
+    """Refuse a link: its target does not belong to the store."""
     if folder.is_symlink():
         raise InputError(f"{folder} is a link, which is not followed: move it away")
 
@@ -141,14 +143,14 @@ class Journal:
         self.path = path
 
     def append(self, records: list[Record]) -> int:
-        """Add records in one write, and tell the size of the file then."""
+        """Add records in one write. Returns the new size of the file."""
         lines = "".join(json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n" for record in records)
         with open(self.path, "ab", opener=no_link) as file:
             file.write(lines.encode())
             return file.tell()
 
     def sync(self) -> int:
-        """Make sure that all that was written stays, and tell how much it is."""
+        """Flush to disk. Returns the size of the file."""
         with open(self.path, "ab", opener=no_link) as file:
             os.fsync(file.fileno())
             return file.tell()

@@ -1,6 +1,6 @@
-"""A process, told from all others that may share a store.
+"""A process, identified among all that may share a store.
 
-Its number alone names nobody: numbers are used again, every container counts from one, and containers may share a host
+Its number is not enough: numbers are used again, every container counts from one, and containers may share a host
 name. With the boot and the process namespace that the number belongs to, and when the process started, it does.
 """
 
@@ -46,7 +46,7 @@ def started(pid: int) -> str:
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a claim. The token is nobody else's, not even another thread's."""
+    """The holder of a claim. The token is unique, even among threads."""
 
     pid: int
     token: str
@@ -57,7 +57,7 @@ class Holder:
 
     @classmethod
     def read(cls, content: Any) -> "Holder | None":
-        """From what was read; none if it names nobody."""
+        """From parsed JSON; None if it does not describe a holder."""
         kinds = {part.name: part.type for part in fields(cls)}
         if not isinstance(content, dict) or content.keys() != kinds.keys():
             return None
@@ -71,5 +71,5 @@ class Holder:
 
     @property
     def runs(self) -> bool:
-        """Whether its process is alive; asked of one that can be seen from here."""
+        """Whether its process, which must be visible from here, is alive."""
         return bool(self.started) and started(self.pid) == self.started

@@ -22,7 +22,7 @@ MANIFEST = "manifest.json"  # the files, oldest first: stores are read by age, w
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold: the same files give the same bytes on any day
 BLOCK = 2**20
 LINK = "a link, which is not followed"
-HERE = ("claim", "heartbeat", "driver")  # who is at work, which nobody is elsewhere
+HERE = ("claim", "heartbeat", "driver")  # name processes of this machine
 NEEDED = ("config.json", "result.json", "checkpoint.pt", *SUMMED, "study.json")  # if a run or a study has it at all
 KINDS = (".json", ".jsonl", ".pt", ".safetensors", ".html", ".txt", ".csv")  # of files: no folder is named like this
 # Where files may be: in runs and in studies; before, scores that need no encoding were packed too.
@@ -44,7 +44,7 @@ def pack(
     """Write a store as one file: all of it, or the studies and runs of these ids. The same files give the same bytes.
 
     A study is reported from its runs, so name those with it. Interrupted runs can be gone on with elsewhere; what is
-    computed once for many runs is computed again there. Tells what was left out: runs that somebody is at work on, or
+    computed once for many runs is computed again there. Tells what was left out: runs that a process is working on, or
     that cannot be packed as a whole, and other files that an archive cannot have.
     """
     file, everything = Path(file), studies is None and runs is None
@@ -116,7 +116,7 @@ def _contents(store: Store, folder: Path) -> tuple[dict[str, Path], dict[Path, s
     """What of a run or a study to pack, by its name in the archive; and why other things in it cannot be."""
     if folder.is_symlink() or Run(folder).claim.holder:
         return {}, {folder: LINK if folder.is_symlink() else "somebody is at work on it"}
-    # nobody is at work elsewhere, and a finished run has no use for more
+    # no process works on it elsewhere, and a finished run needs no more
     unwanted = AT_WORK if os.path.lexists(folder / "result.json") else HERE
     files: dict[str, Path] = {}
     problems: dict[Path, str] = {}

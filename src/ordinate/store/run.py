@@ -23,7 +23,7 @@ from ordinate.store.documents import read_document, write_document
 from ordinate.store.files import Journal, no_link, read_json, refuse_link, regular, write_atomic, write_json
 from ordinate.store.sums import file_sums
 
-AT_WORK = ("claim", "heartbeat", "checkpoint.pt")  # of a run that somebody is busy with, here and now
+AT_WORK = ("claim", "heartbeat", "checkpoint.pt")  # files of a run that a process is working on
 
 LONGEST_ERROR = 2**20  # letters
 
@@ -31,8 +31,8 @@ LONGEST_ERROR = 2**20  # letters
 class Run:
     """config.json, env.json, metrics.jsonl, result.json, log.txt, error.txt, claim, weights, maps, checkpoint.
 
-    Whatever is read from them is whole and of its kind, or an InputError names the file and what is wrong with it.
-    Whatever is written, its holder alone writes.
+    What is read from them is complete and valid, or an InputError names the file and the problem.
+    Only the process that holds the claim writes.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,7 +55,7 @@ class Run:
 
     @property
     def done(self) -> bool:
-        """A link that leads nowhere is a damaged result, and not a missing one; nor is one that nobody may see."""
+        """Whether there is a result. A broken link or an unreadable file is a damaged result, not a missing one."""
         try:
             os.lstat(self.folder / "result.json")
         except (FileNotFoundError, NotADirectoryError):
@@ -73,7 +73,7 @@ class Run:
         return result
 
     def records(self, size: int | None = None) -> Iterator[Record]:
-        """The journal, line by line, up to a size if one is given. Where steps go back, two processes wrote at once."""
+        """The journal, line by line, up to a size if one is given. Steps that go back mean that two processes wrote."""
         last = 0
         for number, line in enumerate(self.journal.read(size), start=1):
             try:
@@ -148,7 +148,7 @@ class Run:
             write_document(self.folder / "result.json", whole)
 
     def fail(self, error: BaseException | str) -> None:
-        """Keep an error, for whoever looks for the reason; the next attempt takes it away."""
+        """Store an error in `error.txt`; the next attempt removes it."""
         text = error if isinstance(error, str) else "".join(traceback.format_exception(error))
         with suppress(OSError, LostClaimError):  # a full disk must not hide the error itself
             self.write("error.txt", text.encode("utf-8", "backslashreplace"))
@@ -158,12 +158,12 @@ class Run:
             file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
 
     def writing(self) -> AbstractContextManager[None]:
-        """What is written in here belongs to this run: nobody has taken it over, nor does so before it is written."""
+        """A context in which this process holds the claim, and no other can take it over."""
         return self.claim.writing()
 
     @contextmanager
     def claimed(self) -> Iterator[bool]:
-        """Yields whether this process may do the run; then nobody else may, until the `with` ends or it dies."""
+        """Yields whether this process got the claim, which it then holds until the `with` ends or it dies."""
         mine = self._take()
         try:
             yield mine
@@ -172,12 +172,12 @@ class Run:
                 self.claim.free()
 
     def busy(self) -> bool:
-        """Whether somebody is at work on it, for one who waits for it."""
+        """Whether another process is working on the run, so that waiting for it makes sense."""
         with self.claim.locked() as lock:
             return self.claim.awaited(lock) is not None
 
     def tidy(self) -> None:
-        """Clear away what somebody left who was killed."""
+        """Remove the leftovers of a process that was killed."""
         if self.leftovers():
             with self.claim.locked() as lock:
                 if not self.claim.awaited(lock):
@@ -185,7 +185,7 @@ class Run:
                         path.unlink(missing_ok=True)
 
     def leftovers(self) -> list[Path]:
-        """What is of no use once its writer is dead: half-written files; beside a result all that is to go on with."""
+        """Files that are useless once their writer is dead: temporary ones, and checkpoints beside a result."""
         unused = AT_WORK if self.done else ("claim",)
         names = sorted(os.listdir(self.folder)) if self.folder.exists() else ()
         paths = [self.folder / name for name in names if name in unused or _temporary(name)]
@@ -203,5 +203,5 @@ class Run:
 
 
 def _temporary(name: str) -> bool:
-    """Whether somebody died who was about to replace a file."""
+    """Whether a process died while it replaced a file."""
     return name.startswith(".") and name.endswith(".tmp")

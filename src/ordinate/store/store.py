@@ -38,8 +38,8 @@ class Store:
         except FileNotFoundError:
             pass
         except OSError as error:
-            told = f"there can be no store at {self.folder} ({error.strerror})"
-            raise InputError(f"{told}: choose another with --store") from error
+            problem = f"there can be no store at {self.folder} ({error.strerror})"
+            raise InputError(f"{problem}: choose another with --store") from error
 
     def check_writable(self) -> None:
         """Refuse, before any work is done, a place that cannot be written."""
@@ -78,20 +78,20 @@ class Store:
         return [Run(folder) for folder in by_age(self.folder, "config.json")]
 
     def lost(self) -> list[Run]:
-        """Those that have files, but not the one that says what they are."""
+        """Runs that have files but no config.json."""
         return [Run(folder) for folder in without(self.folder, "config.json", AT_WORK)]
 
     def remember(
         self, kind: str, key: str, possible: Callable[[dict[str, float]], bool], compute: Callable[[], dict[str, float]]
     ) -> dict[str, float]:
-        """Numbers that are computed once and kept, under a hash of all they depend on; others than possible are not."""
+        """Numbers that are computed once and stored under a hash of all they depend on, if `possible` accepts them."""
         path = self.folder / kind / f"{key}.json"
         with suppress(InputError):  # none yet; and damaged ones are computed again
             kept = numbers(path)
             if possible(kept):
                 return kept
         content = compute()
-        with suppress(OSError, InputError):  # no run fails for want of a place for what can be computed again
+        with suppress(OSError, InputError):  # a cache that cannot be written must not fail the run
             path.parent.mkdir(parents=True, exist_ok=True)
             write_json(path, {**content, "sum": content_sum(content)})
         return content
@@ -114,7 +114,7 @@ def is_id(name: str) -> bool:
 
 
 def without(folder: Path, document: str, unless: Collection[str]) -> list[Path]:
-    """The folders with an id for a name that lack such a document, but hold more than what somebody at work needs."""
+    """The folders named by an id that lack this document but hold other files than those in `unless`."""
     found = []
     for inner in sorted(inside(folder)):
         if inner.is_dir() and not inner.is_symlink():
@@ -128,7 +128,7 @@ def without(folder: Path, document: str, unless: Collection[str]) -> list[Path]:
 def by_age(folder: Path, document: str) -> list[Path]:
     """The folders with an id for a name and such a document in them, oldest first.
 
-    Links are among them, though they are not followed: whoever reads one will say so.
+    Links are among them, though they are not followed: reading one raises an error that says so.
     """
     ages: dict[Path, float] = {}
     for inner in inside(folder):
@@ -148,7 +148,7 @@ def inside(folder: Path) -> list[Path]:
 
 
 def _age(path: Path) -> float:
-    """When it was written; what may not be looked at is there all the same, and whoever reads it will say why."""
+    """When it was written; 0 for what may not be read, so that reading it later raises the error."""
     try:
         return path.lstat().st_mtime
     except PermissionError:

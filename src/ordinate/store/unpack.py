@@ -1,4 +1,4 @@
-"""A folder from a packed store, without trust in whoever made the file."""
+"""Unpack a store from an archive, which is not trusted."""
 
 import fcntl
 import glob
@@ -46,8 +46,8 @@ def unpack(file: str | Path, folder: str | Path) -> None:
                 os.sync()  # a power cut must not leave a whole folder of empty files
                 os.rename(temporary, folder)
         except OSError as error:
-            told = "it exists already" if os.path.lexists(folder) else error.strerror
-            raise InputError(f"{file} cannot be unpacked into {folder}: {told}") from error
+            problem = "it exists already" if os.path.lexists(folder) else error.strerror
+            raise InputError(f"{file} cannot be unpacked into {folder}: {problem}") from error
 
 
 @contextmanager
@@ -66,9 +66,9 @@ def _opened(file: Path) -> Iterator[ZipFile]:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
-    """A new folder, in one that nobody else can look into and that goes away in the end.
+    """A new folder, inside one that only this user can read and that is removed in the end.
 
-    Those of processes that were killed go away with it: theirs are locked by nobody.
+    Folders of processes that were killed are removed too: no process holds their lock.
     """
     for left in folder.parent.glob(f".{glob.escape(folder.name)}.unpacking.*"):
         with suppress(OSError, InputError), open(left / LOCK, "r+b", opener=regular) as lock:
@@ -110,8 +110,8 @@ def _checked(archive: ZipFile, file: Path) -> list[ArchiveMember]:
     if not files:
         raise InputError(f"{file} is refused: it holds no file of a store")
     if large := [packed for packed in files if packed.name.endswith(".json") and packed.size > LARGEST]:
-        told = f"{large[0].name!r} has {large[0].size:,} bytes, and a document has at most {LARGEST:,}"
-        raise InputError(f"{file} is refused: {told}")
+        problem = f"{large[0].name!r} has {large[0].size:,} bytes, and a document has at most {LARGEST:,}"
+        raise InputError(f"{file} is refused: {problem}")
     if odd := [name for name in sorted(listed) if not PLACE.fullmatch(name)]:
         raise InputError(f"{file} is refused: {odd[0]!r} has no place in a store")
     return files

@@ -25,7 +25,7 @@ from ordinate.training.task_checkpoint import check_resumable
 
 
 def faults(store: Store) -> Iterator[Fault]:
-    """Of all runs and studies that nobody is at work on."""
+    """The faults of all runs and studies that no process is working on."""
     damaged = set()
     for fault in faults_of_runs(store):
         yield fault
@@ -45,7 +45,7 @@ def _that_cannot_go_on(run: Run) -> Iterator[Fault]:
 
 
 def _of_studies(store: Store) -> Iterator[Fault]:
-    if folder_fault(store.folder / "studies"):  # which is told already
+    if folder_fault(store.folder / "studies"):  # which is a fault already
         return
     known, lost = study_store.names(store), study_store.lost(store)
     for path in sorted(inside(store.folder / "studies")):
@@ -78,7 +78,7 @@ def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
 
 
 def _of_report(folder: Path) -> Iterator[Fault]:
-    """What stands where it would be written."""
+    """Something else in the place of a file that a report would write."""
     page = folder / "report.html"
     if os.path.lexists(page) and (page.is_symlink() or not page.is_file()):
         yield Fault(page, f"{page} is no file: move it away")

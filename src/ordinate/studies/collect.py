@@ -34,7 +34,7 @@ def collect(study: StudyState, command: str) -> Comparison:
         metrics={task: base.make_task().metric for task, base in first.items()},
         trained={task: (base.train_lengths[0], base.train_lengths[-1]) for task, base in first.items()},
         analysis=analyze_study(state, seeds),
-        sweeps=tuple(sweep for arm in arms if (sweep := _told(state, arm))),
+        sweeps=tuple(sweep for arm in arms if (sweep := _finished_points(state, arm))),
         curves=tuple(_curve(state, arm, c) for arm in arms for c in done[arm.task, arm.encoding]),
         profiles=tuple(_profile(state, arm, configs) for arm in arms if (configs := done[arm.task, arm.encoding])),
         settings={task: _shared(state, base) for task, base in first.items()},
@@ -45,12 +45,12 @@ def collect(study: StudyState, command: str) -> Comparison:
 
 
 def _give_up(state: StudyState) -> None:
-    """A report waits for nobody: runs that failed, whoever tried them, count as failed."""
+    """A report does not wait: runs that failed in any process count as failed."""
     while missing := {c.id: run for c in next_stage(state).missing if (run := state.store.run(c.id)).state == "failed"}:
         state.failed |= {name: run.error for name, run in missing.items()}
 
 
-def _told(state: StudyState, arm: Arm) -> Sweep | None:
+def _finished_points(state: StudyState, arm: Arm) -> Sweep | None:
     """The sweep without rates whose runs failed or are still to be done: a point without a score means divergence."""
     points = [p for p in arm.sweep.points if state.result(state.pilot(arm, p.rate))] if arm.sweep else []
     return replace(arm.sweep, points=tuple(points)) if arm.sweep and points else None

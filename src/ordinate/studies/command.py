@@ -15,7 +15,7 @@ _OPTIONS = {"--encodings": 1, "--quick": 0, "--within": 1, "--seeds": 1, "--rate
 def write_command(
     study: Study, settings: Mapping[str, Any], within: float | None = None, seeds: Seeds | None = None
 ) -> str:
-    """What to type to get this comparison again; with `within`, seeds only if they were asked for."""
+    """The command that makes this comparison again; with `within`, seeds only if they were given."""
     words = ["ordinate", "compare", ",".join(study.tasks), "--encodings", ",".join(study.encodings)]
     words += ["--quick"] if study.quick else []
     words += ["--within", f"{within:g}s"] if within is not None else []

@@ -1,4 +1,4 @@
-"""The main job: do what a study still lacks, then say what came out."""
+"""Compare encodings: do the missing runs of a study, then collect the comparison."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def compare(
     watch: EventWatch | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Compare encodings on tasks: `compare("k_back", "rope,alibi", steps=300)`. Prints nothing; `watch` is told all.
+    """Compare encodings on tasks: `compare("k_back", "rope,alibi", steps=300)`. Prints nothing; `watch` gets events.
 
     Learning rates are tuned per encoding on a pilot seed, then all encodings run on the same seeds. What the store has
     is not done again. `within` seconds, the study is planned to take no longer. `workers=0` does all in this process.
@@ -69,7 +69,7 @@ class Job:
         return study_store.folder_of(self.store, self.study)
 
     def carry_out(self, watch: EventWatch, begin: Begin | None = None) -> Comparison:
-        """Write down what is asked for, do what is missing, and gather what came out."""
+        """Store the study, do its missing runs, and collect the comparison."""
         self.store.check_writable()
         study_store.save(self.store, self.study, self.command)
         try:
@@ -114,7 +114,7 @@ def prepare(
 def carry_out(
     study: Study, store: Store, executor: Executor, watch: EventWatch, begin: Begin | None = None
 ) -> StudyState:
-    """Do stage after stage until none is left. `begin` is told of each before it starts."""
+    """Do stage after stage until none is left. `begin` is called before each."""
     state = StudyState(study, store)
     while (stage := next_stage(state)).missing:
         if begin:

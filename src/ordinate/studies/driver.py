@@ -1,4 +1,4 @@
-"""Who carries out a study just now, so that anybody who looks at its folder can tell, and ask it to stop."""
+"""The process that carries out a study, recorded in the study's folder so that others can see it and stop it."""
 
 import os
 import signal

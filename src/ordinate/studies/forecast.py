@@ -1,4 +1,4 @@
-"""What a comparison will take, told before it starts."""
+"""How many runs, how much time and disk a comparison will take."""
 
 from dataclasses import dataclass
 

@@ -22,7 +22,7 @@ PILOT = 0  # the seed that learning rates are chosen on, and that is never repor
 RATES = (0.001, 0.003, 0.01)  # where the search for a learning rate starts
 PILOT_SHARE = 4  # a rate is judged by what it reaches in this part of the budget
 SEEDS, QUICK_SEEDS = 6, 3
-MANY = 1000  # runs that nobody starts by mistake
+MANY = 1000  # runs: more than this needs a confirmation
 MOST_RUNS = 100_000  # of one comparison: more than a machine does in a year
 
 Seeds = int | Literal["auto"]
@@ -115,7 +115,7 @@ def plan(
     rates: Sequence[float] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Study:
-    """A study from what a user asked for; every run of it is known to be possible."""
+    """A study from a user's settings; every run of it is known to be possible."""
     given = dict(settings or {})
     named = _names(tasks, "task", all_tasks.parse)
     chosen = _names(

@@ -41,7 +41,7 @@ def enough(state: StudyState, size: int) -> bool:
 
 
 def seeds_to_report(state: StudyState) -> int:
-    """The seeds of the look at which the study stopped or stands."""
+    """The seeds of the look at which the study stopped or is now."""
     for size in state.looks.sizes:
         if state.missing(state.reported(size)) or enough(state, size):
             return size

@@ -1,4 +1,4 @@
-"""What a study has found so far: its scores, the alarms that scores alone cannot show, and whether it is settled."""
+"""The analysis of a study so far: its scores, the alarms that scores alone cannot show, and whether it is settled."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -95,7 +95,7 @@ def settled(task: TaskAnalysis) -> bool:
 
 
 def _something_to_compare(task: TaskAnalysis) -> bool:
-    """Some learn the task where others do not, or somebody leaves the floor where others have scores too."""
+    """Some encodings learn the task where others do not, or one is above the floor where others have scores too."""
     if task.bar is None:
         return True
     shares = {good / of for good, of in task.learned.values() if of}

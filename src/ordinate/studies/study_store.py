@@ -1,4 +1,4 @@
-"""The studies of a store: what was asked for, so that it can be reported and gone on with."""
+"""The studies of a store, each in a folder with its `study.json`."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ordinate.studies.plan import Study, name_of
 
 @dataclass(frozen=True)
 class StoredStudy:
-    """A study with its folder and the command that asked for it."""
+    """A study with its folder and the command that made it."""
 
     study: Study
     folder: Path
@@ -33,7 +33,7 @@ def folder_of(store: Store, study: Study) -> Path:
 
 
 def save(store: Store, study: Study, command: str) -> StoredStudy:
-    """Write down what is asked for, before the first run."""
+    """Write `study.json`, before the first run."""
     folder = _all(store) / study.id
     if (folder / "study.json").exists():
         try:
@@ -41,14 +41,14 @@ def save(store: Store, study: Study, command: str) -> StoredStudy:
         except OtherVersionError:
             raise
         except InputError:
-            pass  # damaged: what was asked for is known
+            pass  # damaged: it is written again
     folder.mkdir(parents=True, exist_ok=True)
     write_document(folder / "study.json", {"command": command, **study.as_dict()}, indent=1)
     return StoredStudy(study, folder, command)
 
 
 def find(store: Store, start: str = "") -> StoredStudy:
-    """The study whose id starts like this; without one, the one that was asked for last."""
+    """The study whose id starts with `start`; without one, the last that was started."""
     if store.folder.exists() and not store.folder.is_dir():
         raise InputError(f"{store.folder} is a file, not a folder of runs")
     known = names(store)
@@ -99,12 +99,12 @@ def _read(folder: Path) -> StoredStudy:
 
 
 def names(store: Store) -> list[str]:
-    """The ids of all studies, the one asked for last at the end."""
+    """The ids of all studies, the last that was started at the end."""
     return [folder.name for folder in by_age(_all(store), "study.json")]
 
 
 def lost(store: Store) -> list[Path]:
-    """Folders of studies that have files, but not the one that says what was asked for."""
+    """Folders of studies that have files but no study.json."""
     return without(_all(store), "study.json", ("driver",))
 
 
