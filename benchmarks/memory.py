@@ -21,7 +21,9 @@ def measure(name: str, length: int) -> dict[str, float]:
     torch.set_num_threads(1)
     encoding = encodings.create(name, dim=HEADS * WIDTH, heads=HEADS, length=length)
     warm = torch.randn(1, HEADS, 512, WIDTH, requires_grad=True)
-    attend(warm, warm, warm, BoundEncoding(encoding, AttentionContext.of(Positions.range(512)))).sum().backward()
+    attend(
+        warm, warm, warm, BoundEncoding(encoding, AttentionContext.self_attention(Positions.range(512)))
+    ).sum().backward()
     q, k, v = (torch.randn(1, HEADS, length, WIDTH, requires_grad=True) for _ in range(3))
     grad = torch.ones_like(q)
     del warm
@@ -35,7 +37,7 @@ def measure(name: str, length: int) -> dict[str, float]:
     watcher = threading.Thread(target=watch)
     watcher.start()
     begin = time.perf_counter()
-    attend(q, k, v, BoundEncoding(encoding, AttentionContext.of(Positions.range(length)))).backward(grad)
+    attend(q, k, v, BoundEncoding(encoding, AttentionContext.self_attention(Positions.range(length)))).backward(grad)
     seconds = time.perf_counter() - begin
     stop.set()
     watcher.join()

@@ -21,7 +21,7 @@ BOUNDS = {"added": 1.15, "rotation": 1.40, "bias": 1.30, "content": 2.25}
 
 def family_of(encoding: Encoding) -> str:
     """The family whose cost an encoding has: `rerope` is a rotation that needs the scores, as `cope` does."""
-    return "content" if encoding.content else encoding.family
+    return "content" if encoding.needs_scores else encoding.family
 
 
 def stepper(model: nn.Module, tokens: Tensor) -> Callable[[], object]:
@@ -87,7 +87,7 @@ def run(rounds: int = 40, tiny: bool = False) -> dict[str, list[Row]]:
             against_x_transformers(3 * rounds)
         ),
         "Training step of each encoding against none (same shape)": each_encoding(
-            names, rounds, batch=64, bound=lambda encoding: 1.30 if encoding.content else 1.10, dim=128, heads=4,
+            names, rounds, batch=64, bound=lambda encoding: 1.30 if encoding.needs_scores else 1.10, dim=128, heads=4,
             layers=2, length=32,
         ),
         f"Training step of each encoding against none (d256, 8 heads, 2 layers, batch 4, length {length})": (

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from ordinate import tasks
-from ordinate.core.encoding import FAMILIES, Encoding, Reads
+from ordinate.core.encoding import FAMILIES, Encoding, ExtraInput
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -109,7 +109,7 @@ def test_what_the_readme_tells_of_the_protocol_is_so() -> None:
     declared = inspect.signature(Encoding.__init__).parameters
     for word in re.findall(r"`(\w+)=", section):
         assert word in declared, word
-    assert all(what in section for what in Reads.__args__)
+    assert all(what in section for what in ExtraInput.__args__)
     families = re.search(r"`family` is one of (.*?) and (\w+):", section)
     assert families is not None
     known = {*families[1].split(", "), families[2]}
@@ -135,7 +135,7 @@ class Places(Encoding):
     formula = r"x_p + E_{c_p}"
 
     def __init__(self, shape: Shape) -> None:
-        super().__init__(shape, shift_invariant=True, reads=("tokens", "neighbors"))
+        super().__init__(shape, shift_invariant=True, extra_inputs=("tokens", "neighbors"))
         self.table = nn.Parameter(torch.empty(9, shape.dim))
 
     def reset(self, generator: torch.Generator) -> None:
@@ -148,7 +148,7 @@ class Places(Encoding):
         count, own = digit.long(), digit
         for back in range(1, 8):  # how many digits there are before each, without a gap
             before = nn.functional.pad(digit, (back, 0))[:, : positions.length]
-            follows = positions.follows(back)
+            follows = positions.has_previous(back)
             own = own & before if follows is None else own & before & follows
             count = count + own.long()
         return (upcast(x) + upcast(self.table)[count]).to(x.dtype)

@@ -64,10 +64,10 @@ class Own(Subject):
             return module.embed(torch.zeros(1, length, 64, dtype=dtype), positions)[0].detach()
         if kind.rotate is not Encoding.rotate:
             return module.rotate(queries(length, dtype), module.prepare(positions), "q").detach()
-        if module.content or module.biasless:
+        if module.needs_scores or not module.has_bias:
             raise NotApplicableError
         typed(module, dtype)
-        return module.bias(AttentionContext(positions.rows(length - 1, length), positions))[0, :, 0].detach()
+        return module.bias(AttentionContext(positions.slice(length - 1, length), positions))[0, :, 0].detach()
 
     def definition(self) -> tuple[Tensor, Tensor]:
         name = "yarn" if "yarn" in self.encoding else "dynamic" if "dynamic" in self.encoding else self.encoding
@@ -80,7 +80,7 @@ class Own(Subject):
         q, k, module, positions = queries(length), queries(length, seed=1), self.module(**more), Positions.range(length)
         state = module.prepare(positions)
         scores = module.match(
-            module.rotate(q, state, "q"), module.rotate(k, state, "k"), AttentionContext.of(positions)
+            module.rotate(q, state, "q"), module.rotate(k, state, "k"), AttentionContext.self_attention(positions)
         )
         return (scores * q.shape[-1] ** 0.5).detach(), q, k
 

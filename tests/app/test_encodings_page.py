@@ -28,7 +28,7 @@ def test_every_encoding_has_its_page(name: str) -> None:
     assert at.selectbox(key="encoding-pick").value == name
     about = encodings.describe(name)
     words = shown(at)
-    assert about["words"].split(". ")[0] in words.replace("\n", " ") and about["past"] in words
+    assert about["words"].split(". ")[0] in words.replace("\n", " ") and about["extrapolation"] in words
     assert about["formula"] in str([formula.value for formula in at.latex]) or at.latex[0].value
     assert about["paper"] is None or about["paper"]["arxiv"] in words
     code = "\n".join(block.value for block in at.code)

@@ -137,7 +137,7 @@ def test_show_takes_parameters(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert "head 1" in shown["lookhere(everywhere=4)"]
     assert text_pictures("alibi", max_bias=4)[1][1].rows[0] == pytest.approx([-r / 16 for r in range(TOKENS)])
     assert run("show", "rope(scaling=dynamic)", "--json", patch=monkeypatch) == 0
-    assert json.loads(capsys.readouterr().out)["past"] == "extends"
+    assert json.loads(capsys.readouterr().out)["extrapolation"] == "extends"
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ class Case:
         return list(self.model.encodings)
 
     def exempt(self, test: str) -> bool:
-        return any(test in part.exempt for part in self.parts)
+        return any(test in part.skip_contracts for part in self.parts)
 
     def positions(self, length: int, start: int = 0) -> Tensor:
         """[n, axes]: a text, or a grid of six columns."""
@@ -113,7 +113,7 @@ class Case:
 
     @property
     def reads(self) -> set[str]:
-        return {what for part in self.parts for what in part.reads}
+        return {what for part in self.parts for what in part.extra_inputs}
 
     def told(self, places: Tensor, start: int = 0, explicit: bool = False) -> dict[str, Any]:
         """What the model must be told of the tokens from `start` on, all of them standing at places [b, n, axes]."""
@@ -121,15 +121,15 @@ class Case:
         places = places if places.dim() == 3 else places[None]
         if self.axes > 1 or explicit:
             found["positions"] = places[:, start:]
-        if "segments" in self.reads:
+        if "segments" in self.extra_inputs:
             found["segments"] = places[:, start:, -1] % 2
-        if "relation" in self.reads:
+        if "relation" in self.extra_inputs:
             found["relation"] = self.relation(places)[:, start:]
         return found
 
     def relation(self, places: Tensor) -> Tensor | None:
         """How far two tokens stand apart, in some odd sense; None if nobody asks."""
-        if "relation" not in self.reads:
+        if "relation" not in self.extra_inputs:
             return None
         places = places if places.dim() == 3 else places[None]
         return (places[:, :, None, -1] - places[:, None, :, -1]).abs() % 5 - 1

@@ -20,7 +20,7 @@ def visible(context: AttentionContext, row: int, i: int, j: int) -> bool:
 
     if context.causal and j > at:
         return False
-    if context.separate and of(context.q.document_ids, i) != of(context.k.document_ids, j):
+    if context.mask_documents and of(context.q.document_ids, i) != of(context.k.document_ids, j):
         return False
     return of(context.k.padding_mask, j) != 0
 
@@ -29,7 +29,7 @@ def plain(
     encoding: Encoding, q: Tensor, k: Tensor, v: Tensor, context: AttentionContext, features: Features | None = None
 ) -> Tensor:
     """Rotated queries and keys to mixed values: product, content term, bias, mask, softmax, values."""
-    own = encoding.placed(context)
+    own = encoding.relabel_context(context)
     q, k, v = q.double(), k.double(), v.double()
     share = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(share, dim=1), v.repeat_interleave(share, dim=1)

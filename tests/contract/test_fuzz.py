@@ -37,9 +37,9 @@ def run(encoding: Encoding) -> list[torch.Tensor]:
     places = index[:, None] if axes == 1 else torch.stack([index // 3] * (axes - 1) + [index % 3], dim=-1)
     tokens = torch.randint(0, 12, (2, 8), generator=source)
     positions = Positions(places[None], segments=torch.zeros(2, 8, dtype=torch.long), tokens=tokens)
-    context = replace(AttentionContext.of(positions), relation=torch.ones(1, 8, 8, dtype=torch.long))
+    context = replace(AttentionContext.self_attention(positions), relation=torch.ones(1, 8, 8, dtype=torch.long))
     q, k, v = torch.randn(3, 2, 4, 8, 8, generator=source)
-    own = encoding.placed(context).k
+    own = encoding.relabel_context(context).k
     x = encoding.embed(torch.randn(2, 8, 32, generator=source), own)
     bound = BoundEncoding(encoding, context)
     features = bound.features(x)

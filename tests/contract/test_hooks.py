@@ -19,9 +19,11 @@ def parts(name: str) -> list[tuple[Encoding, Positions]]:
 
 def pair_of(part: Encoding, positions: Positions) -> AttentionContext:
     """A sequence against itself, with relations if the encoding reads them."""
-    context = AttentionContext.of(positions)
+    context = AttentionContext.self_attention(positions)
     return (
-        replace(context, relation=context.relative_positions().abs() % 5 - 1) if "relation" in part.reads else context
+        replace(context, relation=context.relative_positions().abs() % 5 - 1)
+        if "relation" in part.extra_inputs
+        else context
     )
 
 
@@ -61,7 +63,7 @@ def test_float32_is_unchanged_by_a_bfloat16_call(name: str) -> None:
 def test_unsided_rotations_treat_queries_and_keys_alike(name: str) -> None:
     for part, positions in parts(name):
         state, x = part.prepare(positions), torch.randn(2, 4, LENGTH, 8)
-        assert part.sided or torch.equal(part.rotate(x, state, "q"), part.rotate(x, state, "k"))
+        assert part.side_dependent or torch.equal(part.rotate(x, state, "q"), part.rotate(x, state, "k"))
 
 
 def test_a_bias_by_gap_is_the_dense_bias(name: str) -> None:
@@ -77,10 +79,10 @@ def test_a_bias_by_gap_is_the_dense_bias(name: str) -> None:
 def test_content_is_read_in_float32_whatever_the_precision(name: str) -> None:
     generator = torch.Generator().manual_seed(2)
     for part, positions in parts(name):
-        if part.content:
+        if part.needs_scores:
             q, k, v = torch.randn(3, 2, 4, LENGTH, 8, generator=generator).bfloat16()
             x = torch.randn(2, LENGTH, 32, generator=generator).bfloat16()
-            bound = BoundEncoding(part, AttentionContext.of(positions))
+            bound = BoundEncoding(part, AttentionContext.self_attention(positions))
             low = attend(q, k, v, bound, features=bound.features(x))
             full = attend(q.float(), k.float(), v.float(), bound, features=bound.features(x.float()))
             assert torch.equal(low, full.bfloat16())
@@ -88,12 +90,12 @@ def test_content_is_read_in_float32_whatever_the_precision(name: str) -> None:
 
 def test_what_clips_treats_far_and_farther_alike(name: str) -> None:
     for part, _ in parts(name):
-        if part.past != "clips":
+        if part.extrapolation != "clips":
             continue
         found = []
         for far in (10_000, 20_000):
             keys = Positions(torch.tensor([0, far]).view(1, 2, 1).expand(1, 2, part.shape.axes))
-            context = part.placed(AttentionContext(keys.rows(1, 2), keys))
+            context = part.relabel_context(AttentionContext(keys.slice(1, 2), keys))
             x, q, k = torch.zeros(1, 2, 32), torch.ones(1, 4, 1, 8), torch.ones(1, 4, 2, 8)
             bias = part.bias(context)
             found.append(

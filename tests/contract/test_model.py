@@ -16,7 +16,7 @@ registered = pytest.mark.parametrize("name", REGISTERED)  # where a parameter ca
 
 def longest(case: Case) -> int:
     """Four times the trained length, or as far as it goes."""
-    return min(4 * LENGTH, *(part.limit for part in case.parts))
+    return min(4 * LENGTH, *(part.max_positions for part in case.parts))
 
 
 @every
@@ -181,7 +181,7 @@ def test_state_dict_round_trip(name: str) -> None:
 @every
 def test_past_the_trained_length_it_does_what_it_declares(name: str) -> None:
     case = Case(name)
-    limit = min(part.limit for part in case.parts)
+    limit = min(part.max_positions for part in case.parts)
     x, places = tokens(length=4 * LENGTH), case.positions(4 * LENGTH)
     more = {} if case.axes == 1 else {"positions": places + 4 * LENGTH - 1 - places.max()}  # as far out on a grid
     if limit < 4 * LENGTH:
@@ -189,7 +189,7 @@ def test_past_the_trained_length_it_does_what_it_declares(name: str) -> None:
             case.run(x, **more)
     else:
         assert case.run(x, **more).isfinite().all()
-    declared = {part.past for part in case.parts}
+    declared = {part.extrapolation for part in case.parts}
     assert "refuses" not in declared or limit == LENGTH
     assert "untrained" not in declared or limit > LENGTH
 
@@ -210,7 +210,7 @@ def test_recording_attention_changes_nothing(name: str) -> None:
 @every
 def test_another_default_dtype_changes_nothing(name: str) -> None:
     case, x = Case(name), tokens(length=LENGTH)
-    long = min(300, *(part.limit for part in case.parts))
+    long = min(300, *(part.max_positions for part in case.parts))
     expected, far = case.run(x), case.run(tokens(length=long))
     torch.set_default_dtype(torch.bfloat16)
     try:
@@ -242,9 +242,9 @@ def test_float64_stays_float64(name: str) -> None:
 def test_exemptions_are_still_needed(name: str) -> None:
     """An exemption that no test reads, or that the encoding has outgrown, is a claim that is no longer true."""
     case = Case(name)
-    exempt = {test for part in case.parts for test in part.exempt}
+    exempt = {test for part in case.parts for test in part.skip_contracts}
     assert exempt <= {"prefix_past", "cached_past", "packed_past"}
-    assert all(reason for part in case.parts for reason in part.exempt.values())
+    assert all(reason for part in case.parts for reason in part.skip_contracts.values())
     if not exempt:
         return
     length = longest(case)

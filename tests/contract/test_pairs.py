@@ -38,7 +38,7 @@ def bound_at(encoding: Encoding, start: int) -> BoundEncoding:
     positions = torch.arange(start, start + TOKENS).view(1, TOKENS, 1)
     tokens = torch.randint(0, 12, (2, TOKENS), generator=torch.Generator().manual_seed(4))
     token_positions = Positions(positions, segments=torch.zeros(2, TOKENS, dtype=torch.long), tokens=tokens)
-    context = AttentionContext.of(token_positions)
+    context = AttentionContext.self_attention(token_positions)
     return BoundEncoding(encoding, replace(context, relation=context.relative_positions().abs() % 5 - 1))
 
 
@@ -93,8 +93,10 @@ def test_rotations_declare_their_width_and_whether_heads_may_share_keys(name: st
     bound = bound_at(encoding, 0)
     x, _, k, _ = inputs(heads=1)
     features = bound.features(x)
-    if encoding.unshared:
-        with pytest.raises(InputError, match=f"1 head stands for 2: set kv_heads to heads, or set {encoding.unshared}"):
+    if encoding.gqa_needs:
+        with pytest.raises(
+            InputError, match=f"1 key head serves 2: set kv_heads to heads, or set {encoding.gqa_needs}"
+        ):
             encoding.rotate(k, bound.own_state, "k", features)
     else:
         assert (encoding.rotate(k, bound.own_state, "k", features).shape != k.shape) == encoding.widens

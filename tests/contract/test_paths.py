@@ -29,10 +29,10 @@ def pairs(case: Case) -> dict[str, AttentionContext]:
     found = {
         "whole": whole,
         "padded": AttentionContext(padded, padded, causal, relation=whole.relation),
-        "packed": AttentionContext(packed, packed, causal, separate=True, relation=whole.relation),
+        "packed": AttentionContext(packed, packed, causal, mask_documents=True, relation=whole.relation),
     }
     if causal:
-        found["last"] = whole.rows(LENGTH - 3, LENGTH)
+        found["last"] = whole.query_block(LENGTH - 3, LENGTH)
     return found
 
 
@@ -57,7 +57,7 @@ def outcome(
     q, k, v, x = (t.detach().to(dtype).requires_grad_(trained) for t in given)
     encoding.requires_grad_(trained)
     bound = BoundEncoding(encoding, context)
-    features = encoding.features(x, encoding.placed(context).k, None) if encoding.feature_width else None
+    features = encoding.features(x, encoding.relabel_context(context).k, None) if encoding.feature_width else None
     turned = bound.rotate(q, k, features)
     if path == "reference":  # type: ignore[comparison-overlap]
         out = plain(encoding, *turned, v, context, features)
@@ -88,7 +88,7 @@ def test_every_path_that_can_is_the_reference_and_the_others_refuse(
             for path in (None, *PATHS):
                 q = given[0].to(dtype)
                 bound = BoundEncoding(encoding.to(dtype), context)
-                if path is not None and attention.cannot(path, q, given[1], bound):
+                if path is not None and attention.unsupported(path, q, given[1], bound):
                     with pytest.raises(InputError, match=f"the {path} path cannot"):
                         outcome(encoding, context, given, path, dtype)
                     continue
@@ -104,6 +104,6 @@ def test_some_path_other_than_the_plain_one_was_compared(name: str) -> None:
     case = Case(name)
     bound = BoundEncoding(case.model.per_layer[0], pairs(case)["whole"])
     q = torch.zeros(2, 4, LENGTH, 8)
-    able = [path for path in PATHS if not attention.cannot(path, q, q, bound)]
+    able = [path for path in PATHS if not attention.unsupported(path, q, q, bound)]
     assert {"explicit", "blocks"} <= set(able)
-    assert bound.encoding.content or "fused" in able
+    assert bound.encoding.needs_scores or "fused" in able

@@ -32,7 +32,9 @@ def test_two_turns_undo_each_other_only_where_they_commute() -> None:
     def scores(start: int) -> torch.Tensor:
         positions = Positions.range(4, start=start)
         state = both.prepare(positions)
-        return both.qk_scores(both.rotate(q, state, "q"), both.rotate(k, state, "k"), AttentionContext.of(positions))
+        return both.qk_scores(
+            both.rotate(q, state, "q"), both.rotate(k, state, "k"), AttentionContext.self_attention(positions)
+        )
 
     assert (scores(5) - scores(0)).abs().max() > 0.1
     assert not both.shift_invariant
@@ -45,7 +47,7 @@ READING = ["shaw", "cope", "deberta", "path", "transformer_xl", "rerope", "self_
 @pytest.mark.parametrize("other", TURNING + READING)
 def test_wider_queries_and_keys_are_for_nobody_else(other: str) -> None:
     for context in ((make("pope"), make(other)), (make(other), make("pope"))):
-        with pytest.raises(InputError, match=f"pope gives queries and keys more channels, which {other} does not know"):
+        with pytest.raises(InputError, match=f"pope adds channels to queries and keys, which {other} does not support"):
             combine(*context)
 
 

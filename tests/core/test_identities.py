@@ -42,7 +42,7 @@ def test_xpos_without_decay_is_rope() -> None:
 
 
 def test_asymmetric_alibi_with_ratio_one_is_symmetric() -> None:
-    context = AttentionContext.of(PLACE, causal=False)
+    context = AttentionContext.self_attention(PLACE, causal=False)
     make = lambda **p: encodings.create("alibi", **SHAPE, causal=False, **p).bias(context)  # noqa: E731
     assert torch.equal(make(sides="asymmetric", ratio=1.0), make())
 
@@ -72,8 +72,8 @@ def test_combine_chains_adds_and_flattens() -> None:
 
     alibi, t5 = make("alibi"), make("t5")
     both = combine(combine(alibi, t5), make("learned"))
-    context = AttentionContext.of(Positions.range(20))
+    context = AttentionContext.self_attention(Positions.range(20))
     assert len(both.parts()) == 3
     assert torch.allclose(both.bias(context), alibi.bias(context) + t5.bias(context))  # type: ignore[operator]
     assert combine(alibi) is alibi
-    assert both.past == "refuses" and both.limit == 64
+    assert both.extrapolation == "refuses" and both.max_positions == 64

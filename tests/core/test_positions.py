@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate import InputError, ModelConfig, Transformer
-from ordinate.core.coverage import counted, draw
+from ordinate.core.coverage import draw
 from ordinate.core.positions import LARGEST_POSITION, AttentionContext, Positions
 from ordinate.core.seeds import generator, seed_of
+from ordinate.model.packed import count_positions
 
 
 @given(st.sampled_from(["plain", "offset", "randomized"]), st.integers(1, 20), st.integers(1, 5), st.integers(0, 40))
@@ -55,22 +56,25 @@ def test_named_streams_are_their_own() -> None:
 
 def test_positions_count_real_tokens_and_restart_with_documents() -> None:
     real = torch.ones(1, 6, dtype=torch.bool)
-    assert counted(real, torch.tensor([[7, 7, 7, 2, 2, 7]]))[0, :, 0].tolist() == [0, 1, 2, 0, 1, 0]
+    assert count_positions(real, torch.tensor([[7, 7, 7, 2, 2, 7]]))[0, :, 0].tolist() == [0, 1, 2, 0, 1, 0]
     padding_mask = torch.tensor([[False, False, True, True], [True, True, True, True]])
-    assert counted(padding_mask)[..., 0].tolist() == [[0, 0, 0, 1], [0, 1, 2, 3]]
-    assert counted(padding_mask, before=torch.tensor([[0], [5]]))[..., 0].tolist() == [[0, 0, 0, 1], [5, 6, 7, 8]]
+    assert count_positions(padding_mask)[..., 0].tolist() == [[0, 0, 0, 1], [0, 1, 2, 3]]
+    assert count_positions(padding_mask, before=torch.tensor([[0], [5]]))[..., 0].tolist() == [
+        [0, 0, 0, 1],
+        [5, 6, 7, 8],
+    ]
     mixed = torch.tensor([[0, 0, 1, 1, 0, 1, 1]]).bool()
-    assert counted(mixed, torch.tensor([[0, 0, 0, 0, 1, 1, 1]]))[0, :, 0].tolist() == [0, 0, 0, 1, 0, 0, 1]
+    assert count_positions(mixed, torch.tensor([[0, 0, 0, 0, 1, 1, 1]]))[0, :, 0].tolist() == [0, 0, 0, 1, 0, 0, 1]
 
 
 def test_visibility_is_causal_documents_and_padding_together() -> None:
     positions = Positions(torch.arange(4).view(1, 4, 1), document_ids=torch.tensor([[0, 0, 1, 1]]))
     positions = replace(positions, padding_mask=torch.tensor([[True, False, True, True]]))
-    context = AttentionContext(positions, positions, separate=True)
+    context = AttentionContext(positions, positions, mask_documents=True)
     expected = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
     assert context.visible is not None
     assert context.visible[0, 0].int().tolist() == expected
-    rows = context.rows(2, 4)
+    rows = context.query_block(2, 4)
     assert rows.visible is not None
     assert rows.visible[0, 0].int().tolist() == expected[2:]
 

@@ -33,8 +33,8 @@ class Root(Encoding):
         super().__init__(shape, shift_invariant=True)
         self.slope = slope
 
-    def relative_bias(self, gaps):
-        return -self.slope * gaps.abs().float().sqrt().expand(self.shape.heads, -1)
+    def relative_bias(self, relative):
+        return -self.slope * relative.abs().float().sqrt().expand(self.shape.heads, -1)
 '''
 
 

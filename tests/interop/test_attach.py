@@ -19,7 +19,7 @@ from .copied import LENGTH, bert, llama, ours_as_bert, ours_as_llama, padded
 
 rounding = {"atol": 1e-4, "rtol": 1e-4}
 EXAMPLES = {name: encodings.example(name) for name in encodings.names()}
-TEXT = [name for name, example in EXAMPLES.items() if 1 in example.axes and "relation" not in example.reads]
+TEXT = [name for name, example in EXAMPLES.items() if 1 in example.axes and "relation" not in example.extra_inputs]
 VARIANTS = ["rope(scaling=yarn,factor=4,original=16)", "learned(beyond=clip,rows=8)", "alibi+learned", "segment+t5"]
 BOTH_WAYS = [name for name in [*TEXT, *VARIANTS] if name not in EXAMPLES or not EXAMPLES[name].causal_only]
 CAUSAL = [name for name in [*TEXT, *VARIANTS] if "segment" not in name]
@@ -38,7 +38,7 @@ def takes_groups(name: str) -> bool:
     try:
         attach_hf(llama(), name)
     except InputError as error:
-        assert "turns every head its own way" in str(error)
+        assert "rotates every head differently" in str(error)
         return False
     return True
 
@@ -90,7 +90,7 @@ def test_bert_with_any_encoding_is_ours(name: str) -> None:
     stir(attached)
     ours, (tokens, padding_mask) = ours_as_bert(theirs, attached), padded()
     segments = {}, {}
-    if "segments" in attached.reads:
+    if "segments" in attached.extra_inputs:
         which = torch.arange(12) // 7 * torch.ones_like(tokens)
         segments = dict(segments=which), dict(token_type_ids=which)
     assert_close(theirs(tokens, **segments[1]).last_hidden_state, ours(tokens, **segments[0]), **rounding)

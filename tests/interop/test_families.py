@@ -115,7 +115,7 @@ def test_encodings_that_a_model_cannot_take_are_refused() -> None:
     refused(model("Llama"), r"as text or as objects, got \[\]", [])
     refused(model("Llama"), "as text or as objects, not both", ["alibi", _made("alibi", 32)])
     refused(model("Llama"), "3 encodings for 2 layers", ["alibi"] * 3)
-    refused(model("Llama"), "graph reads how tokens stand to each other", "graph")
+    refused(model("Llama"), "graph reads a relation between tokens", "graph")
     refused(model("Llama"), "reads positions with 2 axes, but the model's have 1", "rope_2d")
 
 

@@ -58,7 +58,7 @@ def sizes(model: Transformer, scaled: float = 1.0) -> tuple[float, float]:
     positions = place_of(model.config.axes, tokens)
     relation = torch.zeros(1, LENGTH, LENGTH, dtype=torch.long)
     plain = F.embedding(tokens, model.embedding.weight)
-    changed, *_ = model.begin(plain, model.context(positions, relation=relation))
+    changed, *_ = model.embed_and_bind(plain, model.context(positions, relation=relation))
     return (scaled * plain).square().mean().sqrt().item(), (changed - scaled * plain).square().mean().sqrt().item()
 
 

@@ -23,7 +23,7 @@ def run(
             weight.copy_(torch.randn(weight.shape, generator=generator) * 0.5)
     keys = Positions.range(LENGTH, start=start)
     first = LENGTH - queries
-    context = AttentionContext(keys.rows(first, LENGTH), keys, causal=causal, start=first)
+    context = AttentionContext(keys.slice(first, LENGTH), keys, causal=causal, start=first)
     q = torch.randn(2, 4, queries, 8, generator=generator).requires_grad_()
     k, v = (torch.randn(2, 4, LENGTH, 8, generator=generator).requires_grad_() for _ in range(2))
     bound = BoundEncoding(encoding, context)
@@ -79,7 +79,7 @@ def test_long_sequences_take_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_gap_path_refuses_scattered_positions() -> None:
     encoding = encodings.create("alibi", dim=8, heads=2, length=8)
-    bound = BoundEncoding(encoding, AttentionContext.of(Positions(torch.tensor([0, 2, 5]).view(1, 3, 1))))
+    bound = BoundEncoding(encoding, AttentionContext.self_attention(Positions(torch.tensor([0, 2, 5]).view(1, 3, 1))))
     q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match="needs consecutive positions"):
         attend(q, q, q, bound, "toeplitz")
@@ -88,9 +88,9 @@ def test_the_gap_path_refuses_scattered_positions() -> None:
 @pytest.mark.parametrize(
     ("name", "heads", "causal", "queries", "words"),
     [
-        ("alibi", 1, True, 6, "alibi was made for 1 heads, but the queries have 4"),
-        ("t5", 4, False, 6, "t5 was made for bidirectional attention, but the pair is causal"),
-        ("rope", 4, True, 5, "5 queries and 5 keys do not fit a pair of 6 and 6"),
+        ("alibi", 1, True, 6, "alibi was created for 1 heads, but the queries have 4"),
+        ("t5", 4, False, 6, "t5 was created for bidirectional attention, but the context is causal"),
+        ("rope", 4, True, 5, "5 queries and 5 keys do not fit a context of 6 and 6"),
     ],
 )
 def test_what_was_made_for_something_else_is_refused(
@@ -99,7 +99,7 @@ def test_what_was_made_for_something_else_is_refused(
     encoding = encodings.create(name, dim=32, heads=heads, length=8, causal=causal)
     q = torch.randn(1, 4, queries, 8)
     with pytest.raises(InputError, match=words):
-        attend(q, q, q, BoundEncoding(encoding, AttentionContext.of(Positions.range(6))))
+        attend(q, q, q, BoundEncoding(encoding, AttentionContext.self_attention(Positions.range(6))))
 
 
 def test_queries_of_a_pair_are_the_last_keys_unless_told_otherwise() -> None:
@@ -141,9 +141,9 @@ def test_cope_gradients_are_those_of_autograd() -> None:
 @pytest.mark.parametrize("name", ["xpos", "learned"])
 def test_positions_past_the_limit_are_refused_outside_a_model_too(name: str) -> None:
     encoding = encodings.create(name, dim=32, heads=4, length=8)
-    far = Positions(torch.tensor([0, encoding.limit]).view(1, 2, 1))
+    far = Positions(torch.tensor([0, encoding.max_positions]).view(1, 2, 1))
     with pytest.raises(InputError, match="is out of range"):
-        BoundEncoding(encoding, AttentionContext.of(far))
+        BoundEncoding(encoding, AttentionContext.self_attention(far))
     direct = encoding.prepare if name == "xpos" else lambda positions: encoding.embed(torch.zeros(1, 2, 32), positions)
     with pytest.raises(InputError, match="is out of range"):
         direct(far)
@@ -153,7 +153,7 @@ def test_a_fused_bias_is_not_rounded_to_bfloat16() -> None:
     """Among 4,096 distances, bfloat16 tells 129 apart."""
     encoding = encodings.create("alibi", dim=8, heads=1, length=4096)
     keys = Positions.range(4096)
-    bound = BoundEncoding(encoding, AttentionContext(keys.rows(4095, 4096), keys))
+    bound = BoundEncoding(encoding, AttentionContext(keys.slice(4095, 4096), keys))
     q, k = torch.zeros(1, 1, 1, 8), torch.zeros(1, 1, 4096, 8)
     v = torch.linspace(-1, 1, 4096).view(1, 1, 4096, 1).expand(1, 1, 4096, 8)
     exact = attend(q, k, v, bound, "explicit")
@@ -165,4 +165,4 @@ def test_features_that_are_missing_are_asked_for() -> None:
     encoding = encodings.create("fox", dim=32, heads=4, length=8)
     q = torch.zeros(1, 4, 6, 8)
     with pytest.raises(InputError, match="fox reads 4 features per token from the layer's input, got 0"):
-        attend(q, q, q, BoundEncoding(encoding, AttentionContext.of(Positions.range(6))))
+        attend(q, q, q, BoundEncoding(encoding, AttentionContext.self_attention(Positions.range(6))))

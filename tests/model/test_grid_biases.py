@@ -35,7 +35,7 @@ def test_every_path_is_the_reference(
 ) -> None:
     monkeypatch.setattr(attention, "BLOCK", 7)
     encoding = create(name, **SIZES, length=30, causal=causal)
-    context = AttentionContext.of(Positions(grid(12, 7)[None]), causal=causal)
+    context = AttentionContext.self_attention(Positions(grid(12, 7)[None]), causal=causal)
     q, k, v = (torch.randn(2, 4, 84, 8).requires_grad_() for _ in range(3))
     given = [q, k, v, *encoding.parameters()]
     weighting = torch.randn(2, 4, 84, 8)

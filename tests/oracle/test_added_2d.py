@@ -143,10 +143,10 @@ def test_clipped(mode: str, side: int, more: int) -> None:
 
 @pytest.mark.parametrize("mode", ["sum", "concatenate", "cells"])
 def test_past_its_rows_it_does_what_it_declares(mode: str) -> None:
-    assert make("learned_2d", 6, mode=mode).past == "refuses"
-    assert make("learned_2d", 6, mode=mode, beyond="clip").past == "clips"
-    assert make("learned_2d", 6, mode=mode, beyond="interpolate").past == "extends"
-    assert make("learned_2d", 6, mode=mode, rows=21).past == "untrained"
+    assert make("learned_2d", 6, mode=mode).extrapolation == "refuses"
+    assert make("learned_2d", 6, mode=mode, beyond="clip").extrapolation == "clips"
+    assert make("learned_2d", 6, mode=mode, beyond="interpolate").extrapolation == "extends"
+    assert make("learned_2d", 6, mode=mode, rows=21).extrapolation == "untrained"
     with pytest.raises(InputError, match="position 20 is out of range: learned_2d refuses from position 20 on"):
         added(make("learned_2d", 6, mode=mode), torch.tensor([[3, 20]]))
 

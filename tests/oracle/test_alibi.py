@@ -49,7 +49,7 @@ def test_any_positions_against_x_transformers(heads: int, batch: int) -> None:
     """Positions with jumps, another set for every sequence."""
     positions = torch.randint(100_000, (batch, 12))
     theirs = AlibiPositionalBias(heads).forward_custom_pos(positions)
-    assert_close(alibi(heads).bias(AttentionContext.of(Positions(positions.unsqueeze(-1)))), theirs)
+    assert_close(alibi(heads).bias(AttentionContext.self_attention(Positions(positions.unsqueeze(-1)))), theirs)
 
 
 @compare
@@ -57,7 +57,7 @@ def test_any_positions_against_x_transformers(heads: int, batch: int) -> None:
 def test_weights_against_bloom(heads: int, length: int) -> None:
     """BLOOM adds slope times key position."""
     theirs = build_alibi_tensor(torch.ones(1, length), heads, torch.float32)
-    same_weights(alibi(heads).bias(AttentionContext.of(Positions.range(length)))[0], theirs)
+    same_weights(alibi(heads).bias(AttentionContext.self_attention(Positions.range(length)))[0], theirs)
 
 
 @compare
@@ -65,7 +65,9 @@ def test_weights_against_bloom(heads: int, length: int) -> None:
 def test_weights_against_mpt(heads: int, length: int, max_bias: int) -> None:
     """MPT takes its slopes from the next higher power of two, with another steepest head; they are the same."""
     theirs = build_mpt_alibi_tensor(heads, length, alibi_bias_max=max_bias)
-    same_weights(alibi(heads, max_bias=max_bias).bias(AttentionContext.of(Positions.range(length)))[0], theirs)
+    same_weights(
+        alibi(heads, max_bias=max_bias).bias(AttentionContext.self_attention(Positions.range(length)))[0], theirs
+    )
 
 
 def test_twelve_heads_as_the_authors_have_them() -> None:
@@ -80,7 +82,7 @@ def test_asymmetric(heads: int, ratio: float, consecutive: bool) -> None:
     """One slope to the left, that slope times the ratio to the right."""
     positions = Positions.range(9) if consecutive else Positions(torch.arange(9).view(1, 9, 1))
     bias = alibi(heads, causal=False, sides="asymmetric", ratio=ratio).bias(
-        AttentionContext.of(positions, causal=False)
+        AttentionContext.self_attention(positions, causal=False)
     )
     slopes = AlibiPositionalBias(heads).slopes.flatten().tolist()
     for head, i, j in torch.cartesian_prod(torch.arange(heads), torch.arange(9), torch.arange(9)).tolist():

@@ -76,9 +76,9 @@ def test_padding_and_documents(positions: int, length: int) -> None:
     """Tokens that are not seen are not counted: padding, and other documents."""
     encoding = cope(2, 4, positions)
     document_ids, padding_mask = torch.randint(2, (2, length)).cumsum(dim=1), torch.rand(2, length) > 0.3
-    token_positions = Positions(Positions.range(length).positions, document_ids=document_ids)
+    token_positions = Positions(Positions.range(length).values, document_ids=document_ids)
     token_positions = replace(token_positions, padding_mask=padding_mask)
-    context = AttentionContext(token_positions, token_positions, separate=True)
+    context = AttentionContext(token_positions, token_positions, mask_documents=True)
     scores, q, k = draw(2, 2, length, length, 4)
     hidden = ~context.visible
 

@@ -33,7 +33,9 @@ def test_swin_v2(heads: int, window: int, trained: int) -> None:
     table = theirs.continuous_position_bias_mlp(theirs.relative_coords_table).view(-1, heads)
     size = window * window
     want = 16 * torch.sigmoid(table[theirs.relative_position_index.view(-1)].view(size, size, heads).permute(2, 0, 1))
-    assert_close(ours.bias(AttentionContext.of(grid(window, window), causal=False))[0], want, rtol=1e-5, atol=1e-5)
+    assert_close(
+        ours.bias(AttentionContext.self_attention(grid(window, window), causal=False))[0], want, rtol=1e-5, atol=1e-5
+    )
 
 
 @compare
@@ -67,11 +69,11 @@ def test_once_for_each_offset_or_for_each_pair(heads: int, rows: int, columns: i
     ours = create("cpb", dim=4 * heads, heads=heads, length=9, axes=2, causal=causal, hidden=8, bound=bound)
     positions = grid(rows, columns)
     real = Positions(positions.values.double())
-    whole, single = (ours.bias(AttentionContext.of(at, causal=causal)) for at in (positions, real))
+    whole, single = (ours.bias(AttentionContext.self_attention(at, causal=causal)) for at in (positions, real))
     assert_close(whole, single, rtol=1e-5, atol=1e-5)
     assert whole.min() >= 0 and whole.max() <= bound
     shuffled = torch.stack([torch.randperm(rows * columns) for _ in range(3)])
-    several = ours.bias(AttentionContext.of(Positions(positions.values[0][shuffled]), causal=causal))
+    several = ours.bias(AttentionContext.self_attention(Positions(positions.values[0][shuffled]), causal=causal))
     for row, order in zip(several, shuffled, strict=True):
         assert_close(row, whole[0][:, order][:, :, order], rtol=1e-5, atol=1e-5)
 
@@ -84,8 +86,8 @@ def test_text_is_a_grid_of_one_row(window: int, length: int) -> None:
     text.weights[0].data = image.weights[0].data[:, 1:]
     text.biases[0], text.outer = image.biases[0], image.outer
     assert_close(
-        text.bias(AttentionContext.of(Positions.range(length))),
-        image.bias(AttentionContext.of(grid(1, length))),
+        text.bias(AttentionContext.self_attention(Positions.range(length))),
+        image.bias(AttentionContext.self_attention(grid(1, length))),
         rtol=1e-5,
         atol=1e-5,
     )

@@ -57,7 +57,7 @@ def test_against_the_formula(
     """Values and gradients, for the last queries of a longer sequence, in tiles of any size."""
     encoding, keys = make(heads, hidden=hidden, penalty=penalty, causal=causal), before + queries
     positions = Positions.range(keys) if consecutive else Positions(torch.randint(1, 4, (batch, keys, 1)).cumsum(dim=1))
-    context = AttentionContext(positions.rows(before, keys), positions, causal=causal)
+    context = AttentionContext(positions.slice(before, keys), positions, causal=causal)
     scores = torch.randn(batch, heads, queries, keys, dtype=torch.float64, requires_grad=True)
     leaves = (scores, *encoding.parameters())
     want = by_loops(encoding, scores, context)
@@ -73,7 +73,10 @@ def test_against_the_formula(
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_gradients_by_finite_differences(causal: bool) -> None:
-    encoding, context = make(2, hidden=3, causal=causal), AttentionContext.of(Positions.range(5), causal=causal)
+    encoding, context = (
+        make(2, hidden=3, causal=causal),
+        AttentionContext.self_attention(Positions.range(5), causal=causal),
+    )
     scores = torch.randn(2, 2, 5, 5, dtype=torch.float64, requires_grad=True)
 
     def changed(scores: Tensor, *weights: Tensor) -> Tensor:
@@ -86,6 +89,6 @@ def test_gradients_by_finite_differences(causal: bool) -> None:
 def test_without_its_network_it_is_its_penalty() -> None:
     encoding, alibi = make(4, penalty="alibi"), create("alibi", dim=8, heads=4, length=32)
     torch.nn.init.zeros_(encoding.outer)
-    context, scores = AttentionContext.of(Positions.range(9)), torch.randn(1, 4, 9, 9, dtype=torch.float64)
+    context, scores = AttentionContext.self_attention(Positions.range(9)), torch.randn(1, 4, 9, 9, dtype=torch.float64)
     want = (scores + alibi.bias(context)).masked_fill(~context.visible, 0)
     assert_close(total(encoding, scores, context), want)

@@ -58,7 +58,7 @@ def test_against_deberta_v2(
     vectors = torch.randn(2 * span, heads * width)
     ours.vectors.data = vectors[span:] if causal else vectors
     positions = Positions.range(length) if consecutive else Positions(torch.arange(length).view(1, length, 1))
-    context = AttentionContext.of(positions, causal=causal)
+    context = AttentionContext.self_attention(positions, causal=causal)
 
     x = torch.randn(2, length, heads * width)
     projected = (theirs.query_proj(x), theirs.key_proj(x), theirs.value_proj(x))
@@ -97,7 +97,7 @@ def test_any_positions(
     encoding, keys = deberta(heads, width, farthest=farthest, causal=causal), before + queries
     jumps = torch.randint(1, 4, (2, keys, 1)).cumsum(dim=1)
     positions = Positions.range(keys) if consecutive else Positions(jumps)
-    context = AttentionContext(positions.rows(before, keys), positions, causal=causal)
+    context = AttentionContext(positions.slice(before, keys), positions, causal=causal)
     q = torch.randn(2, heads, queries, width, dtype=torch.float64)
     k = torch.randn(2, heads, keys, width, dtype=torch.float64)
     hidden = torch.zeros(1, dtype=torch.bool) if context.visible is None else ~context.visible
@@ -115,7 +115,7 @@ def test_gradients_by_finite_differences(
 ) -> None:
     encoding, keys = deberta(2, 2, farthest=6, buckets=buckets, causal=causal), before + queries
     positions = Positions.range(keys) if consecutive else Positions(torch.randint(1, 4, (1, keys, 1)).cumsum(dim=1))
-    context = AttentionContext(positions.rows(before, keys), positions, causal=causal)
+    context = AttentionContext(positions.slice(before, keys), positions, causal=causal)
     q = torch.randn(1, 2, queries, 2, dtype=torch.float64, requires_grad=True)
     k = torch.randn(1, 2, keys, 2, dtype=torch.float64, requires_grad=True)
 
@@ -130,7 +130,7 @@ def test_gradients_by_finite_differences(
 def test_what_it_reaches() -> None:
     shape = dict(dim=8, heads=2, length=32)
     assert create("deberta", **shape).farthest == 32
-    assert create("deberta", **shape).past == "clips"
-    assert create("deberta", **shape, farthest=33).past == "untrained"
+    assert create("deberta", **shape).extrapolation == "clips"
+    assert create("deberta", **shape, farthest=33).extrapolation == "untrained"
     with pytest.raises(InputError, match="farthest must be at least 34, got 32"):
         create("deberta", **shape, buckets=64)

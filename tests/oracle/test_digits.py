@@ -85,7 +85,7 @@ def test_gray_codes_are_those_of_the_mirror() -> None:
 def test_what_does_not_fit_is_out_of_range(name: str, dim: int) -> None:
     limit = BASE[name] ** dim
     encoding = create(name, dim=dim, heads=1, length=limit)
-    assert (encoding.limit, encoding.past) == (limit, "refuses")
+    assert (encoding.max_positions, encoding.extrapolation) == (limit, "refuses")
     with pytest.raises(
         InputError, match=f"{dim} of them end at {limit - 1}, before the trained length {limit + 1} does"
     ):
@@ -99,7 +99,11 @@ def test_what_does_not_fit_is_out_of_range(name: str, dim: int) -> None:
 def test_wide_enough_it_takes_every_position(name: str) -> None:
     """And tells all of them apart: no two rows are alike."""
     encoding = create(name, dim=24, heads=1, length=8)
-    assert (encoding.limit, encoding.past, encoding.real) == (LARGEST_POSITION, "computes", False)
+    assert (encoding.max_positions, encoding.extrapolation, encoding.real_positions) == (
+        LARGEST_POSITION,
+        "computes",
+        False,
+    )
     assert len(added(name, 24, torch.arange(3000)).unique(dim=0)) == 3000
 
 

@@ -30,7 +30,7 @@ def test_formula(heads: int, threshold: float, c: float, multiplier: float, limi
     encoding.c.data.fill_(-c)  # the formula takes its magnitude
     encoding.multiplier.data.fill_(multiplier)
     positions = torch.randperm(limit)[:8].sort().values.tolist()
-    bias = encoding.bias(AttentionContext.of(Positions(torch.tensor(positions).view(1, -1, 1))))
+    bias = encoding.bias(AttentionContext.self_attention(Positions(torch.tensor(positions).view(1, -1, 1))))
     for query, i in enumerate(positions):
         for key, j in enumerate(positions[: query + 1]):
             ratio = math.log(c * (i - j) + 1) / (math.log(c * max(multiplier * threshold, i) + 1) + 1e-6)
@@ -42,7 +42,7 @@ def test_formula(heads: int, threshold: float, c: float, multiplier: float, limi
 def test_ends_of_the_scale(heads: int, length: int) -> None:
     """A token sees itself at f(0), and the first token at f(1) once it is past the trained length."""
     encoding = create("fire", dim=4 * heads, heads=heads, length=16)
-    bias = encoding.bias(AttentionContext.of(Positions.range(length)))[0]
+    bias = encoding.bias(AttentionContext.self_attention(Positions.range(length)))[0]
     near, far = (torch.tensor(network(encoding, end)) for end in (0.0, 1.0))
     assert_close(bias.diagonal(dim1=1, dim2=2), near[:, None].expand(heads, length))
     assert_close(bias[:, 16:, 0], far[:, None].expand(heads, length - 16), atol=1e-5, rtol=0)  # the 1e-6 above
@@ -65,7 +65,7 @@ def test_consecutive_queries_up_to_the_threshold_are_computed_by_gap(
         with pytest.MonkeyPatch.context() as patch:
             if parts:
                 patch.setattr("ordinate.encodings.fire._AT_ONCE", 64)
-            bias = encoding.bias(AttentionContext.of(at))[0]
+            bias = encoding.bias(AttentionContext.self_attention(at))[0]
         found.append([bias.tril(), *torch.autograd.grad(bias, tuple(encoding.parameters()), weighting)])
     for a, b in zip(*found, strict=True):
         assert_close(a, b, atol=1e-4, rtol=1e-4)

@@ -84,7 +84,7 @@ def test_what_cannot_be() -> None:
     config = dict(vocabulary=5, dim=16, heads=4, kv_heads=2, layers=1, length=8)
     tokens = torch.zeros(1, 4, dtype=torch.long)
     Transformer(ModelConfig(**config, encoding="fope(per_head=false)"))(tokens)
-    with pytest.raises(InputError, match="2 heads stand for 4: set kv_heads to heads, or set per_head=false"):
+    with pytest.raises(InputError, match="2 key heads serve 4: set kv_heads to heads, or set per_head=false"):
         Transformer(ModelConfig(**config, encoding="fope"))
 
 

@@ -25,7 +25,7 @@ def fox(heads: int, start: float = 1.0) -> Encoding:
 
 def added(encoding: Encoding, x: Tensor, positions: Positions) -> Tensor:
     """What the encoding adds to scores, 0 where nothing is seen."""
-    context = AttentionContext.of(positions)
+    context = AttentionContext.self_attention(positions)
     nothing = x.new_zeros(len(x), encoding.shape.heads, x.shape[1], x.shape[1])
     found = encoding.score_mod(
         nothing, nothing[..., :1], nothing[:, :, :1].mT, context, encoding.features(x, positions, None)
@@ -62,11 +62,11 @@ def test_sums_of_real_tokens(heads: int, first: int, second: int) -> None:
     encoding, length = fox(heads).double(), first + second
     x = torch.randn(2, length, 4 * heads, dtype=torch.float64)
     padding_mask = torch.rand(2, length) > 0.3
-    positions = Positions(Positions.range(length).positions, padding_mask=padding_mask)
-    early = encoding.features(x[:, :first], positions.rows(0, first), None)
-    late = encoding.features(x[:, first:], positions.rows(first, length), early)
+    positions = Positions(Positions.range(length).values, padding_mask=padding_mask)
+    early = encoding.features(x[:, :first], positions.slice(0, first), None)
+    late = encoding.features(x[:, first:], positions.slice(first, length), early)
     nothing = x.new_zeros(2, heads, second, length)
-    context = AttentionContext(positions.rows(first, length), positions)
+    context = AttentionContext(positions.slice(first, length), positions)
     found = encoding.score_mod(
         nothing, nothing[..., :1], nothing[:, :, :1].mT, context, torch.cat((early, late), dim=1)
     )
@@ -81,7 +81,7 @@ def test_gradients_by_finite_differences() -> None:
     encoding = fox(2).double()
     x = torch.randn(2, 5, 8, dtype=torch.float64, requires_grad=True)
     q, k = torch.randn(2, 2, 2, 5, 3, dtype=torch.float64).requires_grad_().unbind()
-    context = AttentionContext.of(Positions.range(5))
+    context = AttentionContext.self_attention(Positions.range(5))
 
     def scores(x: Tensor, q: Tensor, k: Tensor, *weights: Tensor) -> Tensor:
         """The weights are the encoding's own, changed in place."""

@@ -48,7 +48,7 @@ def test_a_chain_is_relative(heads: int, farthest: int, length: int) -> None:
     sizes = dict(dim=4 * heads, heads=heads, length=16)
     ours, relative = create("graph", **sizes, farthest=farthest), create("relative", **sizes, farthest=farthest)
     relative.table.data = ours.table.data[1:]
-    context = AttentionContext.of(Positions.range(length))
+    context = AttentionContext.self_attention(Positions.range(length))
     chain = AttentionContext(context.q, context.k, relation=context.relative_positions().abs())
     assert torch.equal(ours.bias(chain).tril(), relative.bias(context).tril())
 
@@ -57,7 +57,7 @@ def test_what_it_cannot_read_is_refused() -> None:
     ours = create("graph", dim=8, heads=2, length=8, std=0.0)
     assert ours.table.abs().max() == 0
     positions = Positions.range(3)
-    with pytest.raises(InputError, match="put it into the pair"):
-        ours.bias(AttentionContext.of(positions))
+    with pytest.raises(InputError, match="add it to the AttentionContext"):
+        ours.bias(AttentionContext.self_attention(positions))
     with pytest.raises(InputError, match="found -2"):
         ours.bias(AttentionContext(positions, positions, relation=torch.full((1, 3, 3), -2)))

@@ -30,7 +30,7 @@ def test_formula(heads: int, kind: str, causal: bool, whole: bool) -> None:
     a, p = 0.01 + torch.rand(heads), 0.01 + 1.9 * torch.rand(heads)
     set_numbers(ours, a, p)
     positions = torch.randint(0, 500, (7,)) if whole else 50 * torch.randn(7)
-    bias = ours.bias(AttentionContext.of(Positions(positions.view(1, -1, 1)), causal=causal))
+    bias = ours.bias(AttentionContext.self_attention(Positions(positions.view(1, -1, 1)), causal=causal))
     for head in range(heads):
         for query, i in enumerate(positions.tolist()):
             for key, j in enumerate(positions.tolist()):
@@ -47,7 +47,7 @@ def test_the_power_one_with_alibis_slopes_is_alibi(heads: int, causal: bool, len
     ours, alibi = create("kerple", **sizes, kind="power"), create("alibi", **sizes)
     slopes = -alibi.relative_bias(torch.tensor([1]))[:, 0]
     set_numbers(ours, slopes, torch.ones(heads))
-    context = AttentionContext.of(Positions.range(length), causal=causal)
+    context = AttentionContext.self_attention(Positions.range(length), causal=causal)
     assert_close(ours.bias(context), alibi.bias(context), rtol=1e-5, atol=1e-6)
     assert_close(ours.bias(context)[0], AlibiPositionalBias(heads)(length, length), rtol=1e-5, atol=1e-6)
 

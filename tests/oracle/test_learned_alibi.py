@@ -19,10 +19,12 @@ compare = settings(deadline=None, derandomize=True, max_examples=15)
 def test_starts_as_alibi(heads: int, causal: bool, length: int) -> None:
     """Ours, and that of x-transformers."""
     ours = create("learned_alibi", dim=4 * heads, heads=heads, length=32, causal=causal)
-    bias = ours.bias(AttentionContext.of(Positions.range(length), causal=causal))
+    bias = ours.bias(AttentionContext.self_attention(Positions.range(length), causal=causal))
     assert_close(bias[0], AlibiPositionalBias(heads)(length, length), rtol=1e-5, atol=1e-6)
     alibi = create("alibi", dim=4 * heads, heads=heads, length=32, causal=causal)
-    assert_close(bias, alibi.bias(AttentionContext.of(Positions.range(length), causal=causal)), rtol=1e-5, atol=1e-6)
+    assert_close(
+        bias, alibi.bias(AttentionContext.self_attention(Positions.range(length), causal=causal)), rtol=1e-5, atol=1e-6
+    )
 
 
 @compare

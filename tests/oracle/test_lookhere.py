@@ -38,7 +38,7 @@ def test_every_pair(
         everywhere=everywhere if everywhere is None else free,
     )  # fmt: skip
     positions = grid(rows, columns)
-    bias = ours.bias(AttentionContext.of(positions, causal=causal))[0]
+    bias = ours.bias(AttentionContext.self_attention(positions, causal=causal))[0]
     for head in range(heads):
         directed = head < heads - free
         steep = 0.5 ** (1 + head // len(middles))

@@ -89,5 +89,5 @@ def test_grouped_keys_need_frequencies_for_all_heads() -> None:
     config = dict(vocabulary=5, dim=16, heads=4, kv_heads=2, layers=1, length=8)
     tokens = torch.zeros(1, 4, dtype=torch.long)
     Transformer(ModelConfig(**config, encoding="lrope"))(tokens)
-    with pytest.raises(InputError, match="2 heads stand for 4: set kv_heads to heads, or set per_head=false"):
+    with pytest.raises(InputError, match="2 key heads serve 4: set kv_heads to heads, or set per_head=false"):
         Transformer(ModelConfig(**config, encoding="lrope(per_head=true)"))

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch.nn.functional import embedding
 
 from ordinate import InputError, ModelConfig, Positions, Transformer, encodings
-from ordinate.core.coverage import counted, draw
+from ordinate.core.coverage import draw
+from ordinate.model.packed import count_positions
 
 compare = settings(deadline=None, derandomize=True, max_examples=40)
 PLUS, EQUALS, START, SPACE = 10, 11, 12, 13
@@ -21,7 +22,7 @@ def read(text: str) -> list[int]:
 
 def place_of(text: str, first: int = 0) -> Positions:
     tokens = torch.tensor([read(text)])
-    return Positions(Positions.range(len(text), start=first).positions, tokens=tokens)
+    return Positions(Positions.range(len(text), start=first).values, tokens=tokens)
 
 
 def ids_of(name: str, positions: Positions, **parameters: object) -> list[list[int]]:
@@ -178,7 +179,7 @@ def test_offsets_hold_in_cached_decoding(name: str) -> None:
     padding_mask = torch.arange(16) >= torch.tensor([[0], [3], [6]])
     start = draw("offset", sides=(1,), limit=40, generator=torch.Generator().manual_seed(1), rows=3)
     assert start.unique().numel() == 3
-    positions = counted(padding_mask) + start
+    positions = count_positions(padding_mask) + start
     whole = model(tokens, positions=positions, padding_mask=padding_mask)
     cache, steps = model.cache(3, 16), []
     for i in range(16):

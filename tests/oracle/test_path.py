@@ -24,7 +24,7 @@ sizes = st.integers(1, 4)
 
 def theirs() -> ModuleType:
     """The plain version of a package whose other parts need a GPU."""
-    path = next(file for file in files("fla-core") or () if file.qk_scores("path_attn/naive.py")).locate()
+    path = next(file for file in files("fla-core") or () if file.match("path_attn/naive.py")).locate()
     spec = spec_from_file_location("naive_path_attention", str(path))
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
@@ -45,7 +45,7 @@ def test_against_flash_linear_attention(batch: int, heads: int, length: int, wid
     q, k, w, beta = draw(batch, heads, length, 0, width, torch.float32)
     v = torch.randn_like(k)
     scores = through_factors(q * width**-0.5, k, w, beta, 0)
-    hidden = ~AttentionContext.of(Positions.range(length)).visible
+    hidden = ~AttentionContext.self_attention(Positions.range(length)).visible
     found = scores.masked_fill(hidden, float("-inf")).softmax(dim=-1) @ v
     tokens_first = [x.transpose(1, 2) for x in (q, k, v, w, beta)]
     want = theirs().naive_path_attn(*tokens_first, torch.zeros(batch, length, heads), width**-0.5, chunk)
@@ -123,7 +123,7 @@ def test_what_is_read_from_tokens(heads: int, rank: int, conv: int, length: int,
     x = torch.randn(2, length, 4 * heads, dtype=torch.float64)
     padding_mask = torch.rand(2, length) > 0.3 if padded else None
     document_ids = torch.randint(2, (2, length)).cumsum(dim=1) if packed else None
-    positions = Positions(Positions.range(length).positions, padding_mask=padding_mask, document_ids=document_ids)
+    positions = Positions(Positions.range(length).values, padding_mask=padding_mask, document_ids=document_ids)
     _, w, beta = encoding.features(x, positions, None).split(encoding.sizes, dim=-1)
     want_w, want_beta = directions(encoding, x, positions)
     assert_close(w, want_w)
@@ -132,7 +132,7 @@ def test_what_is_read_from_tokens(heads: int, rank: int, conv: int, length: int,
         parts, done = [], 0
         for stop in sorted({*torch.randint(1, length + 1, (3,)).tolist(), length}):
             before = torch.cat(parts, dim=1) if parts else None
-            parts.append(encoding.features(x[:, done:stop], positions.rows(done, stop), before))
+            parts.append(encoding.features(x[:, done:stop], positions.slice(done, stop), before))
             done = stop
         assert_close(torch.cat(parts, dim=1), encoding.features(x, positions, None))
 
@@ -145,7 +145,7 @@ def test_gradients_by_finite_differences(chunk: int, conv: int, monkeypatch: pyt
     q = torch.randn(1, 2, 5, 2, dtype=torch.float64, requires_grad=True)
     k = torch.randn(1, 2, 6, 2, dtype=torch.float64, requires_grad=True)
     positions = Positions.range(6)
-    context = AttentionContext(positions.rows(1, 6), positions)
+    context = AttentionContext(positions.slice(1, 6), positions)
 
     def scores(x: Tensor, q: Tensor, k: Tensor, *weights: Tensor) -> Tensor:
         """The weights are the encoding's own, changed in place."""

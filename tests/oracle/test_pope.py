@@ -35,7 +35,7 @@ def test_scores(width: int, heads: int, length: int, base: float) -> None:
     q, k = (torch.randn(2, heads, length, width, requires_grad=True) for _ in range(2))
     state = ours.prepare(Positions.range(length))
     turned = ours.rotate(q, state, "q"), ours.rotate(k, state, "k")
-    found = ours.qk_scores(*turned, AttentionContext.of(Positions.range(length)))
+    found = ours.qk_scores(*turned, AttentionContext.self_attention(Positions.range(length)))
     rotated, keys = PoPE.apply_pope_to_qk(theirs(length), q, k)
     want = rotated @ keys.mT / math.sqrt(width)
     assert_close(found, want, atol=1e-5, rtol=1e-5)
@@ -52,7 +52,7 @@ def test_attention(width: int, heads: int, length: int, causal: bool) -> None:
     """Whole attention, by whichever path; from 192 tokens on it is another."""
     ours, theirs = both(width, heads, 1e4, causal)
     q, k, v = torch.randn(3, 2, heads, length, width)
-    bound = BoundEncoding(ours, AttentionContext.of(Positions.range(length), causal=causal))
+    bound = BoundEncoding(ours, AttentionContext.self_attention(Positions.range(length), causal=causal))
     want = flash_attn_with_pope(q, k, v, theirs(length), causal=causal, fused=False)
     with torch.no_grad():
         assert_close(attend(*bound.rotate(q, k), v, bound), want, atol=1e-5, rtol=1e-5)
@@ -67,7 +67,7 @@ def test_the_sum_of_cosines(width: int, heads: int) -> None:
     q, k = torch.randn(2, 1, heads, 5, width)
     state = ours.prepare(Positions(places))
     found = ours.qk_scores(
-        ours.rotate(q, state, "q"), ours.rotate(k, state, "k"), AttentionContext.of(Positions(places))
+        ours.rotate(q, state, "q"), ours.rotate(k, state, "k"), AttentionContext.self_attention(Positions(places))
     )
     for h, i, j in torch.cartesian_prod(*map(torch.arange, (heads, 5, 5))).tolist():
         total = 0.0
@@ -89,7 +89,7 @@ def test_keys_may_be_shared_by_heads() -> None:
     """Every query head keeps its own angle, as if the keys were repeated."""
     ours, _ = both(8, 4, 1e4)
     q, k, v = torch.randn(2, 4, 9, 8), torch.randn(2, 2, 9, 8), torch.randn(2, 2, 9, 8)
-    bound = BoundEncoding(ours, AttentionContext.of(Positions.range(9)))
+    bound = BoundEncoding(ours, AttentionContext.self_attention(Positions.range(9)))
     grouped = attend(*bound.rotate(q, k), v, bound)
     k, v = k.repeat_interleave(2, dim=1), v.repeat_interleave(2, dim=1)
     assert_close(grouped, attend(*bound.rotate(q, k), v, bound))

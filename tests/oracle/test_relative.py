@@ -20,7 +20,7 @@ def test_every_pair_reads_the_number_of_its_clipped_distance(
 ) -> None:
     ours = create("relative", dim=4 * heads, heads=heads, length=32, causal=causal, farthest=farthest)
     positions = torch.randperm(limit)[:9].sort().values.tolist()
-    bias = ours.bias(AttentionContext.of(Positions(torch.tensor(positions).view(1, -1, 1)), causal=causal))
+    bias = ours.bias(AttentionContext.self_attention(Positions(torch.tensor(positions).view(1, -1, 1)), causal=causal))
     for query, i in enumerate(positions):
         for key, j in enumerate(positions):
             row = max(-farthest, min(farthest, i - j)) + farthest
@@ -37,7 +37,7 @@ def test_t5_with_a_bucket_for_every_distance(farthest: int, length: int) -> None
     ours = create("relative", **sizes, farthest=farthest)
     t5 = create("t5", **sizes, buckets=2 * (farthest + 1) + 2, farthest=10**9)
     t5.table.data[:] = ours.table[torch.arange(len(t5.table)).clamp(max=farthest)]
-    context = AttentionContext.of(Positions.range(length))
+    context = AttentionContext.self_attention(Positions.range(length))
     assert torch.equal(ours.bias(context).tril(), t5.bias(context).tril())
 
 

@@ -50,7 +50,7 @@ def test_rerope_by_hand(half: int, window: int, leak: float, pairs: str, causal:
         "rerope", dim=4 * half, heads=2, length=32, causal=causal, window=window, leak=leak, pairs=pairs
     )  # fmt: skip
     places = torch.randn(2, 9, 1, dtype=torch.float64) * 15 if real else torch.randint(40, (2, 9, 1))
-    context = AttentionContext.of(Positions(places), causal=causal)
+    context = AttentionContext.self_attention(Positions(places), causal=causal)
     q, k = torch.randn(2, 2, 2, 9, 2 * half, dtype=torch.float64)
 
     def gap_of(i: float, j: float) -> float:
@@ -67,7 +67,7 @@ def test_self_extend_by_hand(half: int, window: int, group: int, pairs: str, cau
     ours = create(
         "self_extend", dim=4 * half, heads=2, length=32, causal=causal, window=window, group=group, pairs=pairs
     )  # fmt: skip
-    context = AttentionContext.of(Positions(torch.randint(60, (2, 9, 1))), causal=causal)
+    context = AttentionContext.self_attention(Positions(torch.randint(60, (2, 9, 1))), causal=causal)
     q, k = torch.randn(2, 2, 2, 9, 2 * half, dtype=torch.float64)
     moved = window - window // group
 
@@ -97,7 +97,7 @@ def test_groups_that_start_together_are_a_leak(half: int, group: int, count: int
     shape = dict(dim=2 * half, heads=1, length=32)
     extended = create("self_extend", **shape, group=group, window=group * count)
     leaky = create("rerope", **shape, leak=1 / group, window=group * count)
-    context = AttentionContext.of(Positions(torch.arange(12).view(1, 12, 1) * group))
+    context = AttentionContext.self_attention(Positions(torch.arange(12).view(1, 12, 1) * group))
     q, k = torch.randn(2, 1, 1, 12, 2 * half)
     seen = context.visible
     found, want = (scores(encoding, q, k, context)[seen] for encoding in (extended, leaky))

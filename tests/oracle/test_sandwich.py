@@ -21,9 +21,14 @@ def test_attn_gym(heads: int, length: int, width: int, causal: bool) -> None:
     theirs = generate_sandwich_bias(heads, length, width)
     h, i, j = torch.meshgrid(torch.arange(heads), torch.arange(length), torch.arange(length), indexing="ij")
     want = theirs(torch.zeros(()), torch.tensor(0), h, i, j)
-    assert_close(ours.bias(AttentionContext.of(Positions.range(length), causal=causal))[0], want, rtol=1e-5, atol=1e-4)
+    assert_close(
+        ours.bias(AttentionContext.self_attention(Positions.range(length), causal=causal))[0],
+        want,
+        rtol=1e-5,
+        atol=1e-4,
+    )
     order = torch.randperm(length)
-    shuffled = ours.bias(AttentionContext.of(Positions(order.view(1, -1, 1)), causal=causal))[0]
+    shuffled = ours.bias(AttentionContext.self_attention(Positions(order.view(1, -1, 1)), causal=causal))[0]
     assert_close(shuffled, want[:, order][:, :, order], rtol=1e-5, atol=1e-4)
 
 
@@ -33,7 +38,9 @@ def test_the_inner_product_of_two_sinusoidal_embeddings(width: int, length: int)
     """Of one head of eight, whose weight is one."""
     ours = create("sandwich", dim=32, heads=8, length=32, width=width)
     table = PositionalEncoding1D(width)(torch.zeros(1, length, width))[0]
-    assert_close(ours.bias(AttentionContext.of(Positions.range(length)))[0, 0], table @ table.T, rtol=1e-4, atol=1e-4)
+    assert_close(
+        ours.bias(AttentionContext.self_attention(Positions.range(length)))[0, 0], table @ table.T, rtol=1e-4, atol=1e-4
+    )
 
 
 @compare

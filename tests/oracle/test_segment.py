@@ -24,7 +24,7 @@ def test_bert_embeddings(dim: int, segments: int, length: int, batch: int) -> No
     segment.table, learned.table = bert.token_type_embeddings.weight, bert.position_embeddings.weight
 
     tokens, types = torch.randint(1, 20, (batch, length)), torch.randint(segments, (batch, length))
-    positions = Positions(Positions.range(length).positions, segments=types)
+    positions = Positions(Positions.range(length).values, segments=types)
     words = bert.word_embeddings(tokens)
     assert torch.equal(combine(segment, learned).embed(words, positions), bert(tokens, token_type_ids=types))
     bert.position_embeddings.weight.data.zero_()

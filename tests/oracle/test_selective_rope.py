@@ -129,7 +129,7 @@ def test_in_pieces_as_in_one(more: dict[str, Any], sizes: list[int], padded: boo
     positions, before = Positions(torch.arange(length).view(1, -1, 1), padding_mask=padding_mask), None
     for stop in torch.tensor(sizes).cumsum(0).tolist():
         start = 0 if before is None else before.shape[1]
-        new = ours.features(x[:, start:stop], positions.rows(start, stop), before)
+        new = ours.features(x[:, start:stop], positions.slice(start, stop), before)
         before = new if before is None else torch.cat((before, new), dim=1)
     assert_close(before, whole)
 
@@ -162,5 +162,5 @@ def test_grouped_keys_need_shared_steps() -> None:
     config = dict(vocabulary=5, dim=16, heads=4, kv_heads=2, layers=1, length=8)
     tokens = torch.zeros(1, 4, dtype=torch.long)
     Transformer(ModelConfig(**config, encoding="selective_rope(per_head=false)"))(tokens)
-    with pytest.raises(InputError, match="2 heads stand for 4: set kv_heads to heads, or set per_head=false"):
+    with pytest.raises(InputError, match="2 key heads serve 4: set kv_heads to heads, or set per_head=false"):
         Transformer(ModelConfig(**config, encoding="selective_rope"))

@@ -39,7 +39,7 @@ def test_keys_against_wav2vec2_bert(heads: int, width: int, farthest: int, lengt
     theirs.linear_out = nn.Identity()
     ours = shaw(heads, width, farthest=farthest, causal=causal, values=False)
     ours.keys = theirs.distance_embedding.weight
-    context = AttentionContext.of(Positions.range(length), causal=causal)
+    context = AttentionContext.self_attention(Positions.range(length), causal=causal)
     mask = torch.zeros(length, length).masked_fill(~context.visible[0, 0], float("-inf")) if causal else None
 
     x = torch.randn(2, length, heads * width)
@@ -68,7 +68,7 @@ def test_keys_and_values(heads: int, width: int, farthest: int, length: int, cau
     encoding = shaw(heads, width, farthest=farthest, causal=causal)
     positions = torch.randperm(60)[:length].sort().values if jumps else torch.arange(length)
     q, k, v = torch.randn(3, 2, heads, length, width)
-    context = AttentionContext.of(Positions(positions.view(1, -1, 1)), causal=causal)
+    context = AttentionContext.self_attention(Positions(positions.view(1, -1, 1)), causal=causal)
     mixed = attend(q, k, v, BoundEncoding(encoding, context))
     for b, h in product(range(2), range(heads)):
         assert_close(mixed[b, h], by_loops(q[b, h], k[b, h], v[b, h], encoding, positions, causal), **rounding)

@@ -48,15 +48,19 @@ def test_from_then_on_it_is_learned(rows: int, more: int, beyond: str, scale_tok
     ours.table = learned.table
     at = torch.arange(rows + more)
     assert torch.equal(added(ours, at), added(learned, at))
-    assert (ours.past, ours.limit, ours.exempt) == (learned.past, learned.limit, learned.exempt)
+    assert (ours.extrapolation, ours.max_positions, ours.skip_contracts) == (
+        learned.extrapolation,
+        learned.max_positions,
+        learned.skip_contracts,
+    )
 
 
 def test_past_its_rows_it_does_what_it_declares() -> None:
     of = dict(dim=6, heads=1, length=8)
-    assert create("sininit", **of).past == "refuses"
-    assert create("sininit", **of, beyond="clip").past == "clips"
-    assert create("sininit", **of, beyond="interpolate").past == "extends"
-    assert create("sininit", **of, rows=9).past == "untrained"
+    assert create("sininit", **of).extrapolation == "refuses"
+    assert create("sininit", **of, beyond="clip").extrapolation == "clips"
+    assert create("sininit", **of, beyond="interpolate").extrapolation == "extends"
+    assert create("sininit", **of, rows=9).extrapolation == "untrained"
     with pytest.raises(InputError, match="position 8 is out of range: sininit refuses from position 8 on"):
         added(create("sininit", **of), torch.arange(9))
 

@@ -37,7 +37,7 @@ def grid(rows: int, columns: int) -> Positions:
 @given(st.integers(1, 6), st.integers(2, 7))
 def test_a_window(heads: int, window: int) -> None:
     ours = create("swin", dim=4 * heads, heads=heads, length=9, axes=2, causal=False, window=window)
-    context = AttentionContext.of(grid(window, window), causal=False)
+    context = AttentionContext.self_attention(grid(window, window), causal=False)
     offsets = context.q.values[:, :, None] - context.k.values[:, None]
     assert torch.equal(ours.index(offsets)[0], timm.gen_relative_position_index((window, window)))
     theirs = SwinRelativePositionBias(heads, (window, window))
@@ -51,7 +51,7 @@ def test_a_window(heads: int, window: int) -> None:
 def test_any_grid_clips_at_the_windows_edge(heads: int, window: int, rows: int, columns: int, causal: bool) -> None:
     ours = create("swin", dim=4 * heads, heads=heads, length=9, axes=2, causal=causal, window=window)
     positions = grid(rows, columns)
-    bias = ours.bias(AttentionContext.of(positions, causal=causal))[0]
+    bias = ours.bias(AttentionContext.self_attention(positions, causal=causal))[0]
     squares = ours.table.view(2 * window - 1, 2 * window - 1, heads)
     edge = window - 1
     for query, (y, x) in enumerate(positions.values[0].tolist()):
@@ -66,7 +66,7 @@ def test_on_text_it_is_relative(heads: int, window: int, length: int) -> None:
     sizes = dict(dim=4 * heads, heads=heads, length=16, causal=False)
     ours, relative = create("swin", **sizes, window=window), create("relative", **sizes, farthest=window - 1)
     relative.table = ours.table
-    context = AttentionContext.of(Positions.range(length), causal=False)
+    context = AttentionContext.self_attention(Positions.range(length), causal=False)
     assert torch.equal(ours.bias(context), relative.bias(context))
 
 

@@ -58,5 +58,5 @@ def test_any_positions(causal: bool, batch: int) -> None:
     positions = torch.randint(500, (batch, 12))
     relative = positions[:, None, :] - positions[:, :, None]
     bucket = T5Attention._relative_position_bucket(relative, bidirectional=not causal)
-    found = ours.bias(AttentionContext.of(Positions(positions.unsqueeze(-1)), causal=causal))
+    found = ours.bias(AttentionContext.self_attention(Positions(positions.unsqueeze(-1)), causal=causal))
     assert torch.equal(found, ours.table[bucket].movedim(-1, 1))

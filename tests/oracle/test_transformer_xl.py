@@ -69,7 +69,7 @@ def test_any_positions(heads: int, width: int, length: int, base: float, causal:
         Positions.range(length) if consecutive else Positions(torch.randn(2, length, 1, dtype=torch.float64) * 20)
     )
     q, k = torch.randn(2, 2, heads, length, width, dtype=torch.float64)
-    context = AttentionContext.of(positions, causal=causal)
+    context = AttentionContext.self_attention(positions, causal=causal)
     hidden = torch.zeros(1, dtype=torch.bool) if context.visible is None else ~context.visible
     found = encoding.qk_scores(q, k, context).masked_fill(hidden, 0)
     at = positions.values[..., 0].double().expand(2, -1)
@@ -82,7 +82,7 @@ def test_any_positions(heads: int, width: int, length: int, base: float, causal:
 def test_gradients_by_finite_differences(causal: bool, consecutive: bool, queries: int, before: int) -> None:
     encoding = create("transformer_xl", dim=4, heads=2, length=8, causal=causal, std=1.0).double()
     keys = Positions.range(before + queries) if consecutive else Positions(torch.randn(1, before + queries, 1).double())
-    context = AttentionContext(keys.rows(before, before + queries), keys, causal=causal)
+    context = AttentionContext(keys.slice(before, before + queries), keys, causal=causal)
     q, k = torch.randn(1, 2, queries, 2).double(), torch.randn(1, 2, before + queries, 2).double()
 
     def scores(q: Tensor, k: Tensor, *weights: Tensor) -> Tensor:

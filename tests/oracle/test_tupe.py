@@ -30,7 +30,7 @@ def test_attention(heads: int, length: int, causal: bool, untied: bool, ranges: 
     if untied:
         ours.to_first.data.normal_()
     q, k, v = torch.randn(3, 2, heads, length, width)
-    bound = BoundEncoding(ours, AttentionContext.of(Positions.range(length), causal=causal))
+    bound = BoundEncoding(ours, AttentionContext.self_attention(Positions.range(length), causal=causal))
     found = attend(*bound.rotate(q, k), v, bound)
 
     at = torch.arange(length)
@@ -57,11 +57,11 @@ def test_attention(heads: int, length: int, causal: bool, untied: bool, ranges: 
 
 def test_positions_end_with_the_table() -> None:
     ours = create("tupe", dim=8, heads=2, length=8, rows=12)
-    assert ours.past == "untrained"
-    ours.bias(AttentionContext.of(Positions.range(12)))
+    assert ours.extrapolation == "untrained"
+    ours.bias(AttentionContext.self_attention(Positions.range(12)))
     with pytest.raises(InputError, match="position 12 is out of range"):
-        ours.bias(AttentionContext.of(Positions.range(13)))
-    assert create("tupe", dim=8, heads=2, length=8).past == "refuses"
+        ours.bias(AttentionContext.self_attention(Positions.range(13)))
+    assert create("tupe", dim=8, heads=2, length=8).extrapolation == "refuses"
 
 
 def test_ranges_that_do_not_fit_are_refused() -> None:

@@ -41,7 +41,7 @@ def test_longer_sequences_and_tables_need_more() -> None:
 def on_plain_text(name: str) -> bool:
     """Whether an encoding needs to be told nothing but the tokens."""
     example = encodings.example(name)
-    return example.shape.axes == 1 and not {"segments", "relation"} & set(example.reads)
+    return example.shape.axes == 1 and not {"segments", "relation"} & set(example.extra_inputs)
 
 
 @pytest.mark.parametrize("name", filter(on_plain_text, encodings.names()))

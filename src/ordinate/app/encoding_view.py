@@ -12,7 +12,7 @@ from ordinate.app import figure_view
 from ordinate.app.encoding_controls import ask_parameters
 from ordinate.app.figure_view import plain
 from ordinate.core.choice import Choice, parse_choice
-from ordinate.core.encoding import FAMILIES, PAST_MEANS, Encoding, Paper
+from ordinate.core.encoding import EXTRAPOLATION, FAMILIES, Encoding, Paper
 from ordinate.core.errors import InputError
 from ordinate.report.encoding_figures import EncodingFigures, encoding_figures
 from ordinate.report.encoding_numbers import Setting, make, overrides
@@ -98,14 +98,14 @@ def _facts(about: type[Encoding], encoding: Encoding) -> None:
     found = {
         "Family": f"{about.family}: {FAMILIES[about.family]}" if about.family in FAMILIES else about.family,
         "Changes": ", ".join(acts) or "nothing",
-        "Past the trained length": f"{encoding.past}: {PAST_MEANS[encoding.past]}",
-        "Reads": ", ".join([f"positions {axes}", *(READS.get(what, what) for what in encoding.reads)]),
+        "Past the trained length": f"{encoding.extrapolation}: {EXTRAPOLATION[encoding.extrapolation]}",
+        "Reads": ", ".join([f"positions {axes}", *(READS.get(what, what) for what in encoding.extra_inputs)]),
         "Trained": (f"{count:,} numbers" + ", in every layer" * encoding.per_layer) if count else "nothing",
         "Traits": ", ".join(traits),
     }
     lines = [f"- **{title}:** {plain(words)}" for title, words in found.items()]
-    for reason in dict.fromkeys(encoding.exempt.values()):
-        tests = ", ".join(test for test, why in encoding.exempt.items() if why == reason)
+    for reason in dict.fromkeys(encoding.skip_contracts.values()):
+        tests = ", ".join(test for test, why in encoding.skip_contracts.items() if why == reason)
         lines.append(f"- **Exempt from the tests {plain(tests)}:** {plain(reason)}")
     if about.paper is not None:
         lines.append(f"- **Paper:** {_paper(about.paper)}")

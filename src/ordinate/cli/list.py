@@ -81,7 +81,7 @@ def _encoding(item: dict[str, Any]) -> dict[str, str]:
     paper = item["paper"]
     return {
         "encoding": item["name"],
-        "beyond": item["past"],
+        "beyond": item["extrapolation"],
         "shift inv.": "yes" if item["shift_invariant"] else "no",
         "trained": "yes" if item["trained"] else "no",
         "for": ("causal " if item["causal_only"] else "") + reads,

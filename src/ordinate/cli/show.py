@@ -77,10 +77,10 @@ def _line(console: "Console", title: str, text: str) -> None:
 
 
 def _encoding(console: "Console", item: dict[str, Any]) -> None:
-    from ordinate.core.encoding import PAST_MEANS
+    from ordinate.core.encoding import EXTRAPOLATION
 
     _line(console, "Formula", item["formula"])
-    _line(console, "Past the trained length", f"{item['past']}: {PAST_MEANS[item['past']]}")
+    _line(console, "Past the trained length", f"{item['extrapolation']}: {EXTRAPOLATION[item['extrapolation']]}")
     traits = ["shift invariant" if item["shift_invariant"] else "depends on absolute position"]
     traits += ["causal models only"] * item["causal_only"] + ["parameters of its own in each layer"] * item["per_layer"]
     traits += ["trained" if item["trained"] else "nothing to train"]

@@ -1,9 +1,9 @@
-"""Position coverage: which position ids a training batch stands at. Drawn by the caller, never inside an encoding."""
+"""Position coverage: which positions a training batch uses. Drawn by the caller, never inside an encoding."""
 
 from typing import Literal, get_args
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError, nearest
@@ -16,9 +16,9 @@ def draw(
 ) -> Int[Tensor, "rows n axes"]:
     """Position ids for `rows` sequences, or for one row that a whole batch shares.
 
-    `sides` is (n,) for a text of n tokens and (height, width) for a grid in raster order; each axis is drawn apart.
-    `plain` is 0, 1, 2 ...; `offset` starts anywhere that ends below `limit`; `randomized` takes ids below `limit`
-    without replacement and sorts them (Ruoss et al. 2023).
+    `sides` is (n,) for a text of n tokens and (height, width) for a grid in raster order; axes are drawn independently.
+    `plain` is 0, 1, 2, ...; `offset` adds a random start, with all positions below `limit`; `randomized` draws sorted
+    positions below `limit` without replacement (Ruoss et al. 2023).
     """
     if coverage not in get_args(Coverage):
         raise InputError(f"unknown position coverage {coverage!r}: {nearest(coverage, get_args(Coverage))}")
@@ -41,21 +41,3 @@ def _axis(coverage: str, side: int, limit: int, generator: torch.Generator, rows
         return steps + torch.randint(0, limit - side + 1, (rows, 1), generator=generator)
     ids = torch.rand(rows, limit, generator=generator).argsort(dim=1)[:, :side]
     return ids.sort(dim=1).values
-
-
-def counted(
-    padding_mask: Bool[Tensor, "#b n"],
-    document_ids: Int[Tensor, "#b n"] | None = None,
-    before: int | Int[Tensor, "b 1"] = 0,
-) -> Int[Tensor, "b n 1"]:
-    """Positions that count real tokens alone, starting again with each document; `before` came earlier.
-
-    Padding stands where the last real token before it does, or at 0.
-    """
-    count = padding_mask.long().cumsum(dim=1) + before
-    if document_ids is not None:
-        first = torch.ones_like(document_ids, dtype=torch.bool)
-        first[:, 1:] = document_ids[:, 1:] != document_ids[:, :-1]
-        ahead = (count - padding_mask.long()).expand(len(document_ids), -1)  # real tokens before this one
-        count = count - torch.where(first, ahead, 0).cummax(dim=1).values
-    return (count - 1).clamp(min=0).unsqueeze(-1)

@@ -1,6 +1,6 @@
 """The protocol that every positional encoding follows.
 
-Letters: b batch, n tokens, q queries, k keys, h heads, e head width, d model width, g gaps.
+Letters: b batch, n tokens, q queries, k keys, h heads, e head width, d model width, g relative positions.
 """
 
 import math
@@ -17,30 +17,30 @@ from ordinate.core.positions import LARGEST_POSITION, AttentionContext, Position
 
 Prepared = Any  # whatever `prepare` hands to `rotate`: angles, tables, or nothing
 Side = Literal["q", "k"]
-Past = Literal["computes", "extends", "clips", "untrained", "refuses"]
-Reads = Literal["segments", "tokens", "neighbors", "relation"]
-Features = Float[Tensor, "b _ w"]  # of some tokens: those of a pass, or those before it
+Extrapolation = Literal["computes", "extends", "clips", "untrained", "refuses"]
+ExtraInput = Literal["segments", "tokens", "neighbors", "relation"]
+Features = Float[Tensor, "b _ w"]  # per token: of the current pass, or of the cached tokens
 
 FAMILIES = {
-    "none": "nothing at all",
+    "none": "no positional information",
     "added": "a vector is added to each token embedding",
-    "rotation": "queries and keys are turned or scaled by position",
-    "bias": "a number is added to each score, by position alone",
-    "content": "scores or values change by position and content together",
+    "rotation": "queries and keys are rotated or scaled by position",
+    "bias": "a number that depends on positions alone is added to each score",
+    "content": "scores or values depend on position and content together",
 }
 
-PAST_MEANS = {
-    "computes": "a formula holds at any position",
-    "extends": "stretches what was learned over the longer sequence",
-    "clips": "treats everything farther away as the farthest it knows",
-    "untrained": "has rows that training never touched",
+EXTRAPOLATION = {
+    "computes": "a formula defined at every position",
+    "extends": "stretches the learned range over the longer sequence",
+    "clips": "treats larger distances or positions as the largest known one",
+    "untrained": "uses parameters that training never updated",
     "refuses": "raises an error",
 }
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What an encoding must know of the model around it. `length` is the trained length."""
+    """The model that an encoding is created for. `length` is the trained length."""
 
     dim: int
     heads: int
@@ -49,7 +49,7 @@ class Shape:
     causal: bool = True
     axes: int = 1
     head_dim: int = 0  # 0: dim / heads
-    token_size: float | None = None  # root mean square of the token embeddings at the start; none: unknown
+    token_size: float | None = None  # RMS of the token embeddings at initialization; None: unknown
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -70,9 +70,9 @@ class Shape:
             raise InputError(f"token_size must be a number above 0, or None, got {size!r}")
 
     def matched(self, size: float | None, scale_tokens: bool = False) -> float | None:
-        """The root mean square that something added to token embeddings has at the start: `size` times theirs.
+        """The initial RMS of vectors added to token embeddings: `size` times that of the embeddings.
 
-        None where the values of the definition are meant: if no size is asked for, or that of the tokens is unknown.
+        None keeps the values of the definition: without a `size`, or if the RMS of the embeddings is unknown.
         """
         if size is None or self.token_size is None:
             return None
@@ -81,7 +81,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Paper:
-    """Where an encoding comes from."""
+    """The paper that introduced an encoding."""
 
     title: str
     authors: tuple[str, ...]
@@ -90,7 +90,7 @@ class Paper:
     venue: str = ""
 
     def bibtex(self) -> str:
-        """An entry to paste into a bibliography."""
+        """The BibTeX entry."""
         key = f"{self.authors[0].split()[-1].lower()}{self.year}{self.title.split()[0].strip(':,').lower()}"
         lines = [
             f"  title = {{{self.title}}}",
@@ -105,50 +105,49 @@ class Paper:
 
 
 class Encoding(nn.Module):
-    """Every hook does nothing unless an encoding overrides it; a subclass states what it does in plain words.
+    """A positional encoding. Every hook does nothing unless a subclass overrides it.
 
-    Subclasses take a `Shape` and keyword parameters annotated with `Annotated[type, Param(...)]`. The docstring's
-    first paragraph is shown to users.
+    Subclasses take a `Shape` and keyword parameters annotated with `Annotated[type, Param(...)]`. The first paragraph
+    of their docstring is shown to users.
     """
 
     family: ClassVar[str] = "other"  # one of FAMILIES
-    usual: ClassVar[bool] = False  # one of those that a comparison takes when none are named
+    usual: ClassVar[bool] = False  # part of a comparison that names no encodings
     formula: ClassVar[str] = ""  # LaTeX
     paper: ClassVar[Paper | None] = None
-    reads_heads: ClassVar[bool] = (
-        True  # `qk_scores` and `score_mod`, if it has them, look at q and k, not at scores alone
-    )
-    widens: ClassVar[bool] = False  # `rotate` gives more channels than it gets
-    parameters_given: dict[str, Any]  # to `encodings.create`, checked
+    reads_heads: ClassVar[bool] = True  # `qk_scores` and `score_mod` use q and k, not scores alone
+    widens: ClassVar[bool] = False  # `rotate` returns more channels than it receives
+    parameters_given: dict[str, Any]  # the checked keyword parameters of `encodings.create`
 
     def __init__(
         self,
         shape: Shape,
         *,
-        past: Past = "computes",
+        extrapolation: Extrapolation = "computes",
         shift_invariant: bool = False,
         causal_only: bool = False,
         per_layer: bool = False,
         cacheable: bool = True,
-        sided: bool = True,
+        side_dependent: bool = True,
         axes: tuple[int, ...] = (1,),
-        limit: int = LARGEST_POSITION,
-        reads: tuple[Reads, ...] = (),
-        real: bool = False,
+        max_positions: int = LARGEST_POSITION,
+        extra_inputs: tuple[ExtraInput, ...] = (),
+        real_positions: bool = False,
         feature_width: int = 0,
-        unshared: str = "",
-        exempt: dict[str, str] | None = None,
+        gqa_needs: str = "",
+        skip_contracts: dict[str, str] | None = None,
     ) -> None:
-        """Declared by each instance, because parameters decide it.
+        """Traits are declared per instance, because they depend on the parameters.
 
-        past: what happens beyond the trained length. shift_invariant: adding one number to all positions changes
-        nothing. per_layer: each layer has parameters of its own. cacheable: a rotated key stays right in a cache.
-        sided: `rotate` treats queries and keys differently; if not, both are turned in one call. axes: how many
-        position axes it can read. limit: the first position it cannot take. reads: what it must be told beside
-        positions (`neighbors`: `embed` looks at other tokens, so a cached step gives it all of them). real: positions
-        may be fractions and negative. feature_width: how many numbers per token `features` gives. unshared: `rotate`
-        turns every head its own way, so heads cannot share keys, unless this is set ("per_head=false"). exempt:
-        contract tests that it cannot pass, each with the reason.
+        extrapolation: the behavior beyond the trained length. shift_invariant: adding a constant to all positions
+        changes nothing. causal_only: undefined for bidirectional attention. per_layer: every layer has its own
+        parameters. cacheable: a rotated key in the KV cache stays valid. side_dependent: `rotate` treats queries and
+        keys differently; otherwise both are rotated in one call. axes: the supported numbers of position axes.
+        max_positions: positions must be smaller than this. extra_inputs: inputs other than positions (`neighbors`:
+        `embed` reads other tokens, so a cached step receives all tokens so far). real_positions: positions may be
+        fractional and negative. feature_width: numbers per token returned by `features`. gqa_needs: `rotate` differs
+        between heads, so grouped-query attention needs this setting ("per_head=false"). skip_contracts: contract
+        tests that the encoding cannot pass, each with the reason.
         """
         super().__init__()
         self.name = name = type(self).__module__.rpartition(".")[2]
@@ -158,61 +157,63 @@ class Encoding(nn.Module):
         if causal_only and not shape.causal:
             raise CausalError(f"{name} is defined for causal attention alone: use it with causal=True")
         self.shape = shape
-        self.past: Past = past
+        self.extrapolation: Extrapolation = extrapolation
         self.causal_only = causal_only
         self.axes = axes
         self.shift_invariant = shift_invariant
         self.per_layer = per_layer
         self.cacheable = cacheable
-        self.sided = sided
-        self.limit = limit
-        self.reads = reads
-        self.real = real
+        self.side_dependent = side_dependent
+        self.max_positions = max_positions
+        self.extra_inputs = extra_inputs
+        self.real_positions = real_positions
         self.feature_width = feature_width
-        self.unshared = unshared
-        self.exempt = exempt or {}
-        self.content = any(
+        self.gqa_needs = gqa_needs
+        self.skip_contracts = skip_contracts or {}
+        self.needs_scores = any(
             getattr(type(self), hook) is not getattr(Encoding, hook)
             for hook in ("qk_scores", "score_mod", "weighted_values")
         )
-        self.biasless = type(self).bias is Encoding.bias and type(self).relative_bias is Encoding.relative_bias
+        self.has_bias = any(
+            getattr(type(self), hook) is not getattr(Encoding, hook) for hook in ("bias", "relative_bias")
+        )
         if (feature_width > 0) != (type(self).features is not Encoding.features) and self.family != "combined":
-            raise InputError(f"{name} has feature_width {feature_width}, which belongs to a features hook: give both")
+            raise InputError(f"{name} has feature_width {feature_width}, which needs a features hook: define both")
         if per_layer and type(self).embed is not Encoding.embed:
-            raise InputError(f"{name} changes embeddings, which happens once: it cannot have parameters per layer")
+            raise InputError(f"{name} changes embeddings, once per forward: it cannot have parameters per layer")
 
     def check_range(self, positions: Positions, more: int = 0) -> None:
-        """Refuse positions that the encoding cannot take; `more` stand after the last. Compiled code cannot look."""
+        """Refuse positions from `max_positions` on; `more`: further positions after the last. Not in compiled code."""
         if positions.first is not None:
             largest: float = positions.first + positions.length - 1
         elif positions.values.is_meta or torch.compiler.is_compiling():
             return
         else:
             largest = positions.values.max().item()
-        if largest + more >= self.limit:
+        if largest + more >= self.max_positions:
             why = " (one more than the last token, for the read-out)" if more else ""
             raise InputError(
-                f"position {largest + more:g}{why} is out of range: {self.name} {self.past} from position"
-                f" {self.limit} on (trained length {self.shape.length})"
+                f"position {largest + more:g}{why} is out of range: {self.name} {self.extrapolation} from position"
+                f" {self.max_positions} on (trained length {self.shape.length})"
             )
 
     def check_heads(self, found: int) -> None:
-        """Refuse fewer heads of keys than of queries where every head turns its own way."""
+        """Refuse fewer key heads than query heads if `rotate` differs between heads."""
         heads = self.shape.heads
-        if self.unshared and found != heads:
-            some = "1 head stands" if found == 1 else f"{found} heads stand"
+        if self.gqa_needs and found != heads:
+            some = "1 key head serves" if found == 1 else f"{found} key heads serve"
             raise InputError(
-                f"{self.name} turns every head its own way, but {some} for {heads}: set kv_heads to heads, or set"
-                f" {self.unshared}"
+                f"{self.name} rotates every head differently, but {some} {heads}: set kv_heads to heads, or set"
+                f" {self.gqa_needs}"
             )
 
     def reset(self, generator: torch.Generator) -> None:
-        """Fill the parameters with their starting values, drawing from this generator alone."""
+        """Initialize the parameters, with all randomness from this generator."""
 
     # Hooks, in the order in which a model calls them.
 
     def relabel(self, positions: Num[Tensor, "#b n axes"]) -> Num[Tensor, "#b n axes"]:
-        """Other positions in place of the given ones (interpolated, clipped, normalized); once per forward."""
+        """Replace positions (interpolated, clipped, normalized); once per forward."""
         return positions
 
     def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
@@ -220,46 +221,45 @@ class Encoding(nn.Module):
         return x
 
     def prepare(self, positions: Positions) -> Prepared:
-        """What `rotate` needs and depends on positions alone; once per forward, shared by layers."""
+        """Precompute what `rotate` needs from positions alone; once per forward, shared by the layers."""
         return None
 
     def features(
         self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m w"] | None
     ) -> Features:
-        """Numbers for every token from what enters the layer's attention; once per layer, cached beside keys and
-        values. `before` holds those of the tokens that a cache has seen earlier. `rotate`, `qk_scores` and `score_mod`
-        get them back."""
+        """Compute numbers for every token from the input of the layer's attention; once per layer, cached beside keys
+        and values. `before` holds those of the cached tokens. `rotate`, `qk_scores` and `score_mod` receive them."""
         return x[..., :0]
 
     def rotate(
         self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
     ) -> Float[Tensor, "b h n e2"]:
-        """Turn or scale queries ("q") or keys ("k"), after QK-norm. The features are those of the tokens in x."""
+        """Rotate or scale queries ("q") or keys ("k"), after QK-norm. `features` are those of the tokens in x."""
         return x
 
-    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
-        """A score term that depends on the gap (query minus key position) alone: one number per head and gap.
+    def relative_bias(self, relative: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
+        """Compute the bias that depends on relative positions (query minus key) alone, for every head.
 
         Dense biases, query blocks, strided views and FlexAttention all follow from this one definition.
         """
         return None
 
     def relative_only(self) -> bool:
-        """Whether `relative_bias` is the whole positional score term."""
+        """Whether `relative_bias` is the whole bias."""
         return type(self).bias is Encoding.bias
 
     def bias(self, context: AttentionContext) -> Float[Tensor, "#b #h q k"] | None:
-        """A score term that depends on positions alone, or None."""
+        """Compute the bias that is added to the scores and depends on positions alone, or None."""
         if type(self).relative_bias is Encoding.relative_bias:
             return None
         if context.consecutive:
-            line = self.relative_bias(relative_line(context))
-            assert line is not None
-            return line.unfold(-1, context.k.length, 1).flip(1).unsqueeze(0)
-        gap = context.relative_positions()
-        flat = self.relative_bias(gap.reshape(-1))
+            by_diagonal = self.relative_bias(context.diagonals())
+            assert by_diagonal is not None
+            return by_diagonal.unfold(-1, context.k.length, 1).flip(1).unsqueeze(0)  # see `diagonals`
+        relative = context.relative_positions()
+        flat = self.relative_bias(relative.reshape(-1))
         assert flat is not None
-        return flat.view(-1, *gap.shape).transpose(0, 1)
+        return flat.view(-1, *relative.shape).transpose(0, 1)
 
     def qk_scores(
         self,
@@ -268,7 +268,7 @@ class Encoding(nn.Module):
         context: AttentionContext,
         features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h q k"]:
-        """Scaled, unmasked scores of queries against keys, both as `rotate` left them."""
+        """Compute the scaled, unmasked scores of rotated queries and keys."""
         return torch.matmul(q * q.shape[-1] ** -0.5, k.transpose(2, 3))
 
     def score_mod(
@@ -279,32 +279,26 @@ class Encoding(nn.Module):
         context: AttentionContext,
         features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h q k"]:
-        """Change scaled, unmasked scores by content. The features are those of all keys, queries among them."""
+        """Change the scaled, unmasked scores. `features` are those of all keys, including the queries'."""
         return scores
 
     def weighted_values(
         self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], context: AttentionContext
     ) -> Float[Tensor, "b h q e"]:
-        """Gather values by the attention weights."""
+        """Sum the values by the attention weights."""
         return weights @ v
 
-    def placed(self, context: AttentionContext) -> AttentionContext:
-        """The pair under this encoding's own positions."""
+    def relabel_positions(self, positions: Positions) -> Positions:
+        """Apply `relabel` to the positions of some tokens."""
+        return positions.with_values(self.relabel(positions.values))
+
+    def relabel_context(self, context: AttentionContext) -> AttentionContext:
+        """Apply `relabel` to the positions of queries and keys."""
         if type(self).relabel is Encoding.relabel:
             return context
-        k = context.k.with_values(self.relabel(context.k.values))
-        q = k if context.q is context.k else context.q.with_values(self.relabel(context.q.values))
-        return replace(context, q=q, k=k)
+        k = self.relabel_positions(context.k)
+        return replace(context, q=k if context.q is context.k else self.relabel_positions(context.q), k=k)
 
     def parts(self) -> tuple["Encoding", ...]:
-        """The encodings this one is made of."""
+        """The encodings that this one combines; itself if it is a single one."""
         return (self,)
-
-
-def relative_line(context: AttentionContext) -> Num[Tensor, " g"]:
-    """The gaps of a consecutive pair, from the last query against the first key down to the first against the last.
-
-    Read in windows of k numbers, one step further for each earlier query, this one line is the whole gap matrix.
-    """
-    last = context.start + context.q.length - 1
-    return torch.arange(last, last - context.q.length - context.k.length + 1, -1, device=context.k.values.device)

@@ -1,4 +1,4 @@
-"""Positions of tokens, and which query may attend to which key: all that an encoding knows about a sequence."""
+"""Positions of tokens, and which query attends to which key: all that an encoding knows about a sequence."""
 
 from dataclasses import dataclass, replace
 
@@ -13,18 +13,18 @@ LARGEST_POSITION = 2**24  # float32 holds every whole number below this; past it
 
 @dataclass(frozen=True)
 class Positions:
-    """Positions of the tokens of a batch, and what else is known of those tokens. A shared row has b = 1.
+    """Positions of the tokens of a batch, with their other inputs. A row that the batch shares has b = 1.
 
-    `first` promises that the positions are shared by the batch, lie on one axis, begin there and rise by exactly one:
-    a bias by distance is then the same along every diagonal.
+    `first` guarantees positions first, first + 1, ... on one axis, shared by the batch: a relative bias is then
+    constant along every diagonal of the score matrix.
     """
 
     values: Num[Tensor, "#b n axes"]
     segments: Int[Tensor, "#b n"] | None = None
     document_ids: Int[Tensor, "#b n"] | None = None
     first: int | None = None
-    tokens: Int[Tensor, "#b n"] | None = None  # their ids; -1 for a token that has none
-    padding_mask: Bool[Tensor, "#b n"] | None = None  # False marks padding, which nobody sees
+    tokens: Int[Tensor, "#b n"] | None = None  # token ids; -1 for the read-out token
+    padding_mask: Bool[Tensor, "#b n"] | None = None  # False for padding, which no other token attends to
 
     def __post_init__(self) -> None:
         if self.values.dim() != 3:
@@ -32,7 +32,7 @@ class Positions:
 
     @staticmethod
     def range(length: int, *, start: int = 0, device: torch.device | str | None = None) -> "Positions":
-        """A text of `length` tokens at `start`, `start + 1`, and so on."""
+        """Positions start, start + 1, ... of `length` tokens."""
         positions = torch.arange(start, start + length, device=device)
         return Positions(positions.view(1, length, 1), first=start)
 
@@ -44,8 +44,8 @@ class Positions:
     def axes(self) -> int:
         return self.values.shape[2]
 
-    def rows(self, start: int, stop: int) -> "Positions":
-        """The tokens `start` to `stop` alone."""
+    def slice(self, start: int, stop: int) -> "Positions":
+        """The positions of tokens `start` to `stop`, exclusive."""
         part = slice(start, stop)
         rest = (self.segments, self.document_ids, self.tokens, self.padding_mask)
         segments, document_ids, tokens, padding_mask = (row if row is None else row[:, part] for row in rest)
@@ -53,12 +53,14 @@ class Positions:
         return Positions(self.values[:, part], segments, document_ids, first, tokens, padding_mask)
 
     def with_values(self, values: Num[Tensor, "#b n axes"]) -> "Positions":
-        """The same tokens under other positions."""
+        """The same tokens at other positions."""
         return self if values is self.values else replace(self, values=values, first=None)
 
-    def follows(self, back: int) -> Bool[Tensor, "#b n"] | None:
-        """Whether the token `back` places before each is one of its own: real, and of the same document. None: all
-        that exist. What looks at neighbors must ask, or packed documents and padding would leak."""
+    def has_previous(self, back: int) -> Bool[Tensor, "#b n"] | None:
+        """Whether the token `back` steps before each is real and of the same document; None if all of them are.
+
+        Encodings that read neighbors need it, or packed documents and padding would leak.
+        """
         real = self.padding_mask
         if real is not None:
             real = torch.nn.functional.pad(real, (back, 0))[:, : self.length]
@@ -71,26 +73,26 @@ class Positions:
 
 @dataclass(frozen=True)
 class AttentionContext:
-    """Queries against keys. Query number t is token number `start + t` among the keys; by default the last ones."""
+    """Queries and the keys they attend to. Query t is key number `start + t`; by default queries are the last keys."""
 
     q: Positions
     k: Positions
     causal: bool = True
-    separate: bool = False  # documents do not see each other
+    mask_documents: bool = False  # tokens attend within their own document only
     start: int = -1
-    relation: Int[Tensor, "#b q k"] | None = None  # how each query stands to each key, where positions cannot say it
+    relation: Int[Tensor, "#b q k"] | None = None  # relation type of each query and key, such as a graph distance
 
     def __post_init__(self) -> None:
         if self.start < 0:
             object.__setattr__(self, "start", self.k.length - self.q.length)
         if self.start < 0 or self.start + self.q.length > self.k.length:
             raise InputError(
-                f"{self.q.length} queries do not fit into {self.k.length} keys: queries are among the keys"
+                f"{self.q.length} queries do not fit into {self.k.length} keys: every query is one of the keys"
             )
 
     @staticmethod
-    def of(positions: Positions, *, causal: bool = True) -> "AttentionContext":
-        """A sequence against itself."""
+    def self_attention(positions: Positions, *, causal: bool = True) -> "AttentionContext":
+        """Every token attends to the sequence itself."""
         return AttentionContext(positions, positions, causal=causal)
 
     @property
@@ -100,29 +102,40 @@ class AttentionContext:
 
     @property
     def consecutive(self) -> bool:
-        """Whether gap and visibility depend on the distance of two tokens alone."""
-        if self.q.first is None or self.k.first is None or self.padding_mask is not None or self.separate:
+        """Whether relative position and visibility depend on j - i alone, so that the bias is a Toeplitz matrix."""
+        if self.q.first is None or self.k.first is None or self.padding_mask is not None or self.mask_documents:
             return False
         return self.q.first - self.k.first == self.start
 
     @property
     def all_visible(self) -> bool:
-        """Whether every query sees every key."""
+        """Whether every query attends to every key."""
         last_only = self.q.length == 1 and self.start == self.k.length - 1
-        return self.padding_mask is None and not self.separate and (not self.causal or last_only)
+        return self.padding_mask is None and not self.mask_documents and (not self.causal or last_only)
 
     def relative_positions(self) -> Num[Tensor, "#b q k"]:
         """Query position minus key position, on the first axis."""
         return self.q.values[:, :, None, 0] - self.k.values[:, None, :, 0]
 
+    def diagonals(self) -> Num[Tensor, " g"]:
+        """The relative positions of a consecutive context, one per diagonal: [last query - first key, ..., first query
+        - last key], descending, q + k - 1 of them.
+
+        With q queries from `start` on, entry g is start + q - 1 - g, and query i and key j have relative position
+        start + i - j, which is entry (q - 1 - i) + j. So row i of the relative position matrix is the window of k
+        entries from q - 1 - i on: `diagonals().unfold(0, k, 1).flip(0)`, a view without a copy of size q x k.
+        """
+        last = self.start + self.q.length - 1
+        return torch.arange(last, last - self.q.length - self.k.length + 1, -1, device=self.k.values.device)
+
     @property
     def visible(self) -> Bool[Tensor, "#b 1 q k"] | None:
-        """Which key each query may see; None when it sees all. Every token sees itself, so no row is empty."""
+        """Which keys each query attends to; None for all. Every token attends to itself, so no row is empty."""
         device = self.k.values.device
         i = torch.arange(self.start, self.start + self.q.length, device=device)[:, None]
         j = torch.arange(self.k.length, device=device)[None, :]
         seen = (j <= i)[None] if self.causal else None
-        if self.separate and self.q.document_ids is not None and self.k.document_ids is not None:
+        if self.mask_documents and self.q.document_ids is not None and self.k.document_ids is not None:
             same = self.q.document_ids[:, :, None] == self.k.document_ids[:, None, :]
             seen = same if seen is None else seen & same
         if self.padding_mask is not None:
@@ -131,31 +144,36 @@ class AttentionContext:
         return None if seen is None else seen[:, None]
 
     def mask(self, bias: Float[Tensor, "#b #h q k"] | None = None) -> Tensor | None:
-        """A bias with minus infinity wherever a key is not visible: the `attn_mask` of fused attention."""
+        """The bias with minus infinity at invisible keys: the `attn_mask` of scaled_dot_product_attention."""
         visible = self.visible
         if bias is None or visible is None:
             return visible if bias is None else bias
         return bias.masked_fill(~visible, float("-inf"))
 
-    def rows(self, start: int, stop: int) -> "AttentionContext":
-        """The queries `start` to `stop` against the keys that any of them can see."""
+    def query_block(self, start: int, stop: int) -> "AttentionContext":
+        """Queries `start` to `stop`, exclusive, and the keys that any of them attends to."""
         end = self.start + stop if self.causal else self.k.length
         relation = None if self.relation is None else self.relation[:, start:stop, :end]
         return AttentionContext(
-            self.q.rows(start, stop), self.k.rows(0, end), self.causal, self.separate, self.start + start, relation
+            self.q.slice(start, stop),
+            self.k.slice(0, end),
+            self.causal,
+            self.mask_documents,
+            self.start + start,
+            relation,
         )
 
-    def queries(self, features: Float[Tensor, "b k w"]) -> Float[Tensor, "b q w"]:
-        """The features of the queries, among those of all keys."""
+    def query_features(self, features: Float[Tensor, "b k w"]) -> Float[Tensor, "b q w"]:
+        """Select the features of the queries from those of all keys."""
         return features[:, self.start : self.start + self.q.length]
 
 
 def check_positions(
     positions: Tensor, *, batch: int, length: int, axes: int, values: bool = True, whole: str = ""
 ) -> Num[Tensor, "#b n axes"]:
-    """Positions as given by a caller, checked and brought to [#b, n, axes]; `values` says whether they can be read.
+    """Check positions from a caller and reshape them to [#b, n, axes]; `values`: whether values can be read.
 
-    `whole` names an encoding that reads whole numbers from 0 on alone; without one, they may be real and negative.
+    `whole` names an encoding that needs integers from 0 on; without one, positions may be real and negative.
     """
     if not isinstance(positions, Tensor):
         raise InputError(f"positions must be a tensor of numbers, got {type(positions).__name__}")
@@ -191,7 +209,7 @@ def check_positions(
         raise InputError(f"{whole} reads positions from 0 on, found {smallest:g}")
     if max(-smallest, largest) >= LARGEST_POSITION:
         raise InputError(
-            f"positions must stay below 2**24 = {LARGEST_POSITION}, where float32 angles end, found"
+            f"positions must stay below 2**24 = {LARGEST_POSITION}, where float32 holds every integer, found"
             f" {largest if largest >= LARGEST_POSITION else smallest:.0f}"
         )
     return positions

@@ -97,7 +97,7 @@ def describe(name: str, **parameters: Any) -> dict[str, Any]:
         "words": words,
         "formula": cls.formula,
         "paper": None if cls.paper is None else asdict(cls.paper) | {"bibtex": cls.paper.bibtex()},
-        "past": instance.past,
+        "extrapolation": instance.extrapolation,
         "shift_invariant": instance.shift_invariant,
         "causal_only": instance.causal_only,
         "per_layer": instance.per_layer,

@@ -41,7 +41,7 @@ class Abacus(Encoding):
         dropout: Dropout = 0.0,
     ) -> None:
         check_digits("abacus", digits)
-        super().__init__(shape, past="untrained", reads=("tokens", "neighbors"))
+        super().__init__(shape, extrapolation="untrained", extra_inputs=("tokens", "neighbors"))
         self.adding = Adding(shape, size, dropout)
         matched = self.adding.matched
         self.digits, self.std = digits, 0.02 if matched is None else matched

@@ -41,11 +41,11 @@ class Alibi(Encoding):
             raise InputError("alibi with sides=asymmetric is for bidirectional models: a causal one never looks right")
         if ratio != 2.0 and sides != "asymmetric":
             raise InputError(f"alibi has ratio {ratio:g}, which only sides=asymmetric reads")
-        super().__init__(shape, shift_invariant=True, real=True)
+        super().__init__(shape, shift_invariant=True, real_positions=True)
         self.slopes = slopes(shape.heads, max_bias)
         self.right = ratio if sides == "asymmetric" else 1.0
 
-    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
-        steps = upcast(gaps)
+    def relative_bias(self, relative: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        steps = upcast(relative)
         distance = torch.where(steps < 0, -self.right * steps, steps)
-        return -torch.tensor(self.slopes, dtype=torch.float32, device=gaps.device)[:, None] * distance
+        return -torch.tensor(self.slopes, dtype=torch.float32, device=relative.device)[:, None] * distance

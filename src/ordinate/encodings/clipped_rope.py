@@ -43,7 +43,7 @@ class ClippedRope(Encoding):
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
     ) -> None:
         even_width("clipped_rope", shape.head_dim, shape.dim, shape.heads)
-        super().__init__(shape, shift_invariant=True, sided=False, real=True)
+        super().__init__(shape, shift_invariant=True, side_dependent=False, real_positions=True)
         count = shape.head_dim // 2
         if clipped is not None and clipped > count:
             raise InputError(f"clipped_rope cannot clip {clipped} pairs: a head of width {shape.head_dim} has {count}")

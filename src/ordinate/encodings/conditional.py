@@ -48,7 +48,7 @@ class Conditional(Encoding):
             )
         if shape.axes == 2 and window > MOST_GRID:
             raise InputError(f"conditional takes a window of at most {MOST_GRID} on a grid, got {window}")
-        super().__init__(shape, shift_invariant=True, axes=(1, 2), reads=("neighbors",))
+        super().__init__(shape, shift_invariant=True, axes=(1, 2), extra_inputs=("neighbors",))
         half = window // 2
         across = range(half, -half - 1, -1)
         self.line = range(window) if shape.causal else across

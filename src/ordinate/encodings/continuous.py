@@ -37,7 +37,7 @@ class Continuous(Encoding):
         scale_tokens: ScaleTokens = False,
         dropout: Dropout = 0.0,
     ) -> None:
-        super().__init__(shape, real=True)
+        super().__init__(shape, real_positions=True)
         self.activation, self.normalizer = activation, normalizer or float(shape.length)
         self.adding = Adding(shape, size, dropout, scale_tokens)
         width = hidden or shape.dim

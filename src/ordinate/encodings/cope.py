@@ -38,7 +38,7 @@ class Cope(Encoding):
         *,
         positions: Annotated[int, Param("how far it can count", low=2, high=32_767)] = 64,
     ) -> None:
-        super().__init__(shape, past="clips", shift_invariant=True, causal_only=True, per_layer=True)
+        super().__init__(shape, extrapolation="clips", shift_invariant=True, causal_only=True, per_layer=True)
         self.table = nn.Parameter(torch.empty(shape.head_dim, positions))
 
     def reset(self, generator: torch.Generator) -> None:

@@ -47,9 +47,9 @@ class Coupled(Encoding):
         counts = source == "tokens"
         super().__init__(
             shape,
-            past="untrained" if counts or rows > shape.length else "refuses",
-            limit=LARGEST_POSITION if counts else rows,
-            reads=("tokens", "neighbors") if counts else (),
+            extrapolation="untrained" if counts or rows > shape.length else "refuses",
+            max_positions=LARGEST_POSITION if counts else rows,
+            extra_inputs=("tokens", "neighbors") if counts else (),
         )
         self.adding = Adding(shape, size, dropout)
         matched = self.adding.matched

@@ -54,7 +54,12 @@ class Cpb(Encoding):
                 f"cpb has window {window}, which distance={distance} does not read: choose distance=window"
             )
         super().__init__(
-            shape, past="extends", shift_invariant=True, per_layer=not share_layers, axes=(1, 2), real=True
+            shape,
+            extrapolation="extends",
+            shift_invariant=True,
+            per_layer=not share_layers,
+            axes=(1, 2),
+            real_positions=True,
         )
         self.activation, self.distance, self.bound = activation, distance, bound
         self.window = window or max(math.ceil(shape.length ** (1 / shape.axes)), 2)
@@ -83,8 +88,8 @@ class Cpb(Encoding):
         x = nn.functional.linear(x, outer)
         return x if self.bound is None else self.bound * torch.sigmoid(x)
 
-    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
-        return self.network(gaps[:, None]).t()
+    def relative_bias(self, relative: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        return self.network(relative[:, None]).t()
 
     def relative_only(self) -> bool:
         return self.shape.axes == 1

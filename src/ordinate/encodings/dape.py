@@ -44,7 +44,7 @@ class Dape(Encoding):
         ] = "kerple",
         hidden: Annotated[int, Param("width of the network", low=1)] = 32,
     ) -> None:
-        super().__init__(shape, shift_invariant=True, per_layer=True, real=True)
+        super().__init__(shape, shift_invariant=True, per_layer=True, real_positions=True)
         self.raw = nn.Parameter(torch.empty(2, shape.heads)) if penalty == "kerple" else None  # a and p, kept above 0
         self.inner = nn.Parameter(torch.empty(hidden, 2 * shape.heads))
         self.inner_bias = nn.Parameter(torch.empty(hidden))
@@ -60,12 +60,12 @@ class Dape(Encoding):
             with torch.no_grad():
                 self.raw.copy_((drawn * torch.tensor([[1.0], [2.0]], dtype=torch.float32)).expm1().log())
 
-    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, relative: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         if self.raw is None:
-            slope = torch.tensor(slopes(self.shape.heads), dtype=torch.float32, device=gaps.device)
-            return -slope[:, None] * upcast(gaps.abs())
+            slope = torch.tensor(slopes(self.shape.heads), dtype=torch.float32, device=relative.device)
+            return -slope[:, None] * upcast(relative.abs())
         a, p = softplus(upcast(self.raw))[..., None].unbind()
-        penalty: Tensor = -p * torch.log1p(a * gaps.abs().to(a.dtype))
+        penalty: Tensor = -p * torch.log1p(a * relative.abs().to(a.dtype))
         return penalty
 
     def score_mod(

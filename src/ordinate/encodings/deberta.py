@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Features, Paper, Past, Shape
+from ordinate.core.encoding import Encoding, Extrapolation, Features, Paper, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
-from ordinate.encodings._shared.skew import skew_line, toeplitz
+from ordinate.encodings._shared.skew import skew_positions, skewed_product
 
 
 class Deberta(Encoding):
@@ -49,8 +49,8 @@ class Deberta(Encoding):
                 f"deberta keeps {buckets // 2} distances exact with {buckets} buckets: farthest must be at least"
                 f" {buckets // 2 + 2}, got {self.farthest}"
             )
-        past: Past = "clips" if self.farthest <= max(shape.length, 2) else "untrained"
-        super().__init__(shape, past=past, shift_invariant=True, per_layer=True)
+        extrapolation: Extrapolation = "clips" if self.farthest <= max(shape.length, 2) else "untrained"
+        super().__init__(shape, extrapolation=extrapolation, shift_invariant=True, per_layer=True)
         self.buckets, self.std, self.span = buckets, std, buckets or self.farthest
         width = shape.heads * shape.head_dim
         self.vectors = nn.Parameter(torch.empty(self.span * (1 if shape.causal else 2), shape.dim))
@@ -65,9 +65,9 @@ class Deberta(Encoding):
             nn.init.normal_(weight, std=self.shape.dim**-0.5, generator=generator)  # as a model's own matrices
         nn.init.zeros_(self.queries_bias)
 
-    def rows(self, gap: Num[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-        """The vector for each gap; a causal model needs none for keys ahead."""
-        distance = gap if self.buckets is None else log_bucket(gap, self.buckets, self.farthest)
+    def rows(self, relative: Num[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+        """The vector for each relative; a causal model needs none for keys ahead."""
+        distance = relative if self.buckets is None else log_bucket(relative, self.buckets, self.farthest)
         return (distance if self.shape.causal else distance + self.span).clamp(0, len(self.vectors) - 1)
 
     def qk_scores(
@@ -78,13 +78,13 @@ class Deberta(Encoding):
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         scale = (3 * q.shape[-1]) ** -0.5
-        line = self.rows(skew_line(context)) if context.consecutive else None
+        line = self.rows(skew_positions(context)) if context.consecutive else None
         vectors = (self.vectors if line is None else nn.functional.embedding(line, self.vectors)).to(q.dtype)
         keys = self._heads(nn.functional.linear(vectors, self.to_keys.to(q.dtype)))
         queries = nn.functional.linear(vectors, self.to_queries.to(q.dtype), self.queries_bias.to(q.dtype))
         q, queries = q * scale, self._heads(queries * scale)
         if line is not None:
-            to_distance = toeplitz(q, keys, context.q.length - 1, context.k.length)
+            to_distance = skewed_product(q, keys, context.q.length - 1, context.k.length)
             to_content = _by_key(k, queries.flip(1), context.q.length)
         else:
             rows = self.rows(context.relative_positions())[:, None]
@@ -100,20 +100,20 @@ def _by_key(k: Float[Tensor, "b h k e"], line: Float[Tensor, "h g e"], queries: 
     """Products of keys with the vectors of their gaps, in rising order; few queries need few gaps of each key."""
     keys, first = k.shape[2], line.shape[1] - queries
     if queries == keys:
-        return toeplitz(k, line, first, queries)
+        return skewed_product(k, line, first, queries)
     parts, line = [], nn.functional.pad(line, (0, 0, queries, 0))
     for start in range(0, keys, size := max(queries, 64)):
         part = k[:, :, start : start + size]
         low = first + queries - start - part.shape[2] + 1
-        parts.append(toeplitz(part, line[:, low : low + queries + part.shape[2] - 1], part.shape[2] - 1, queries))
+        parts.append(skewed_product(part, line[:, low : low + queries + part.shape[2] - 1], part.shape[2] - 1, queries))
     return torch.cat(parts, dim=2)
 
 
-def log_bucket(gap: Num[Tensor, "*shape"], buckets: int, farthest: int) -> Int[Tensor, "*shape"]:
+def log_bucket(relative: Num[Tensor, "*shape"], buckets: int, farthest: int) -> Int[Tensor, "*shape"]:
     """Gaps up to half of the buckets as they are, larger ones on a logarithmic scale, as in DeBERTa v2."""
-    middle, distance = buckets // 2, gap.abs()
+    middle, distance = buckets // 2, relative.abs()
     ratio = distance.clamp(min=middle).float() / middle
     # float32 and this order of operations: the boundaries of pretrained models depend on the rounding
-    full = torch.full((), (farthest - 1) / middle, dtype=torch.float32, device=gap.device).log()
+    full = torch.full((), (farthest - 1) / middle, dtype=torch.float32, device=relative.device).log()
     far = torch.ceil(ratio.log() / full * (middle - 1)).long() + middle
-    return torch.where(distance <= middle, gap, far * gap.sign())
+    return torch.where(distance <= middle, relative, far * relative.sign())

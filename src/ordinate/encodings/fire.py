@@ -9,7 +9,7 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from ordinate.core.encoding import Encoding, Paper, Shape, relative_line
+from ordinate.core.encoding import Encoding, Paper, Shape
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext, Positions
 from ordinate.core.precision import upcast
@@ -43,7 +43,7 @@ class Fire(Encoding):
         c: Annotated[float, Param("start of the learned scale inside the logarithm", low=1e-6)] = 0.1,
         share_layers: Annotated[bool, Param("one network for all layers (the paper's FIRE-S)")] = False,
     ) -> None:
-        super().__init__(shape, past="extends", causal_only=True, per_layer=not share_layers)
+        super().__init__(shape, extrapolation="extends", causal_only=True, per_layer=not share_layers)
         self.start_c, self.threshold = c, float(threshold or shape.length)
         self.c = nn.Parameter(torch.empty(()))
         self.multiplier = nn.Parameter(torch.empty(()))
@@ -61,10 +61,10 @@ class Fire(Encoding):
 
     def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
         near = self._near(context)
-        far = context.q.rows(near, context.q.length)
+        far = context.q.slice(near, context.q.length)
         if near == 0:
             return self._far(far, context.k)
-        line = self._values(relative_line(replace(context, q=context.q.rows(0, near))))
+        line = self._values(replace(context, q=context.q.slice(0, near)).diagonals())
         bias = line.unfold(-1, context.k.length, 1).flip(1).unsqueeze(0)
         return bias if near == context.q.length else torch.cat((bias, self._far(far, context.k)), dim=2)
 
@@ -86,14 +86,14 @@ class Fire(Encoding):
         return torch.cat(found, dim=2).transpose(0, 1)
 
     def _values(
-        self, gaps: Num[Tensor, "*shape"], at: Num[Tensor, "#b q 1"] | None = None
+        self, relative: Num[Tensor, "*shape"], at: Num[Tensor, "#b q 1"] | None = None
     ) -> Float[Tensor, " h *shape"]:
-        """The network at these gaps, for queries that stand here, or anywhere up to L."""
+        """The network at these relative, for queries that stand here, or anywhere up to L."""
         scale = upcast(self.c).abs()
-        gaps = gaps.clamp(min=0).to(scale.dtype)  # keys ahead are masked; the logarithm must not see them
+        relative = relative.clamp(min=0).to(scale.dtype)  # keys ahead are masked; the logarithm must not see them
         longest = (upcast(self.multiplier) * self.threshold).abs()
         if at is not None:
             longest = torch.maximum(longest, at.to(scale.dtype))
-        ratio = torch.log1p(scale * gaps) / (torch.log1p(scale * longest) + 1e-6)
+        ratio = torch.log1p(scale * relative) / (torch.log1p(scale * longest) + 1e-6)
         hidden = torch.relu(nn.functional.linear(ratio.unsqueeze(-1), upcast(self.inner), upcast(self.inner_bias)))
         return nn.functional.linear(hidden, upcast(self.outer)).movedim(-1, 0).contiguous()

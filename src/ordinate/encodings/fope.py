@@ -53,8 +53,8 @@ class Fope(Encoding):
         even_width("fope", shape.head_dim, shape.dim, shape.heads)
         plain = sigma == 0 and not trained  # a pair of one frequency is a rotation
         super().__init__(
-            shape, shift_invariant=plain, per_layer=True, sided=per_head, real=True,
-            unshared="per_head=false" if per_head else "",
+            shape, shift_invariant=plain, per_layer=True, side_dependent=per_head, real_positions=True,
+            gqa_needs="per_head=false" if per_head else "",
         )  # fmt: skip
         self.sigma, self.base, self.pairs = sigma, base, pairs
         slowest = 2 * math.pi / shape.length if clip else 0.0

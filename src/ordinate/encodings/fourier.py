@@ -48,7 +48,7 @@ class Fourier(Encoding):
     ) -> None:
         if features is not None and features % 2:
             raise InputError(f"fourier has as many cosines as sines: features must be even, got {features}")
-        super().__init__(shape, axes=(1, 2, 3), real=True)
+        super().__init__(shape, axes=(1, 2, 3), real_positions=True)
         self.gamma = gamma
         self.adding = Adding(shape, size, dropout, scale_tokens)
         waves, width = max((features or shape.dim) // 2, 1), hidden or shape.dim

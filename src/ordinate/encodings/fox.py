@@ -34,7 +34,12 @@ class Fox(Encoding):
         start: Annotated[float, Param("b at the start: 5 forgets 0.7 % with every token, 0 forgets half")] = 5.0,
     ) -> None:
         super().__init__(
-            shape, shift_invariant=True, causal_only=True, per_layer=True, real=True, feature_width=shape.heads
+            shape,
+            shift_invariant=True,
+            causal_only=True,
+            per_layer=True,
+            real_positions=True,
+            feature_width=shape.heads,
         )
         self.start = start
         self.weight = nn.Parameter(torch.empty(shape.heads, shape.dim))
@@ -64,5 +69,5 @@ class Fox(Encoding):
         features: Features | None = None,
     ) -> Float[Tensor, "b h q k"]:
         assert features is not None
-        of_queries, of_keys = (x.mT.to(scores.dtype) for x in (context.queries(features), features))
+        of_queries, of_keys = (x.mT.to(scores.dtype) for x in (context.query_features(features), features))
         return (scores + of_queries[..., None]).sub_(of_keys[:, :, None])

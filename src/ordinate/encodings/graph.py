@@ -37,7 +37,12 @@ class Graph(Encoding):
         std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
     ) -> None:
         super().__init__(
-            shape, shift_invariant=True, per_layer=not share_layers, axes=(1, 2, 3), reads=("relation",), real=True
+            shape,
+            shift_invariant=True,
+            per_layer=not share_layers,
+            axes=(1, 2, 3),
+            extra_inputs=("relation",),
+            real_positions=True,
         )
         self.farthest, self.std = farthest, std
         self.table = nn.Parameter(torch.empty(farthest + 2, shape.heads))  # the first row: no path
@@ -47,7 +52,9 @@ class Graph(Encoding):
 
     def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
         if context.relation is None:
-            raise InputError("graph reads the relation of tokens: put it into the pair, or pass relation= to the model")
+            raise InputError(
+                "graph reads the relation of tokens: add it to the AttentionContext, or pass relation= to the model"
+            )
         looked = not (context.relation.is_meta or torch.compiler.is_compiling())
         if looked and context.relation.numel() and (least := int(context.relation.min())) < -1:
             raise InputError(f"graph reads relations from -1 (no path) on, found {least}")

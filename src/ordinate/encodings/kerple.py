@@ -32,7 +32,7 @@ class Kerple(Encoding):
         kind: Annotated[Literal["log", "power"], Param("the penalty's law")] = "log",
         share_layers: Annotated[bool, Param("the same numbers for all layers, as in the paper's code")] = True,
     ) -> None:
-        super().__init__(shape, shift_invariant=True, per_layer=not share_layers, real=True)
+        super().__init__(shape, shift_invariant=True, per_layer=not share_layers, real_positions=True)
         self.kind = kind
         # Both pass through a function that keeps them positive; the paper's code clips them in place.
         self.raw_a = nn.Parameter(torch.empty(shape.heads))
@@ -54,7 +54,7 @@ class Kerple(Encoding):
             self.raw_a.copy_(a.expm1().log())
             self.raw_p.copy_((2 * p).expm1().log() if self.kind == "log" else p.logit())
 
-    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, relative: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         a, p = self.a()[:, None], self.p()[:, None]
-        distance = gaps.abs().to(a.dtype)
+        distance = relative.abs().to(a.dtype)
         return -p * torch.log1p(a * distance) if self.kind == "log" else -a * distance**p

@@ -40,7 +40,7 @@ class LearnedAlibi(Encoding):
             raise InputError(
                 "learned_alibi with sides=asymmetric is for bidirectional models: a causal one never looks right"
             )
-        super().__init__(shape, shift_invariant=True, per_layer=not share_layers, real=True)
+        super().__init__(shape, shift_invariant=True, per_layer=not share_layers, real_positions=True)
         self.max_bias = max_bias
         self.log_slopes = nn.Parameter(torch.empty(2 if sides == "asymmetric" else 1, shape.heads))  # left, right
 
@@ -49,7 +49,7 @@ class LearnedAlibi(Encoding):
         with torch.no_grad():
             self.log_slopes.copy_(start.log().expand_as(self.log_slopes))
 
-    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, relative: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         slope = upcast(self.log_slopes).exp()[..., None]
-        penalty = slope * gaps.abs().to(slope.dtype)
-        return -torch.where(gaps < 0, penalty[-1], penalty[0])
+        penalty = slope * relative.abs().to(slope.dtype)
+        return -torch.where(relative < 0, penalty[-1], penalty[0])

@@ -42,7 +42,7 @@ class LookHere(Encoding):
         ] = None,
         slope: Annotated[float, Param("factor on all slopes", low=0.0)] = 1.0,
     ) -> None:
-        super().__init__(shape, shift_invariant=True, axes=(2,), real=True)
+        super().__init__(shape, shift_invariant=True, axes=(2,), real_positions=True)
         heads = shape.heads
         span = view // 45
         first = range(8) if span == 1 else range(0, 8, 2)  # the left edges of the fields of view

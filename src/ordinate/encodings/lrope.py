@@ -38,8 +38,8 @@ class LRope(Encoding):
     ) -> None:
         even_width("lrope", shape.head_dim, shape.dim, shape.heads)
         super().__init__(
-            shape, shift_invariant=True, per_layer=not share_layers, sided=per_head, real=True,
-            unshared="per_head=false" if per_head else "",
+            shape, shift_invariant=True, per_layer=not share_layers, side_dependent=per_head, real_positions=True,
+            gqa_needs="per_head=false" if per_head else "",
         )  # fmt: skip
         self.base, self.pairs = base, pairs
         # w is kept apart from RoPE's own logarithms: the start is exact, and rounding in bfloat16 small

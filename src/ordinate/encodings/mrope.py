@@ -41,7 +41,7 @@ class MRope(Encoding):
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
     ) -> None:
         even_width("mrope", shape.head_dim, shape.dim, shape.heads)
-        super().__init__(shape, shift_invariant=True, axes=(3,), sided=False, real=True)
+        super().__init__(shape, shift_invariant=True, axes=(3,), side_dependent=False, real_positions=True)
         count = shape.head_dim // 2
         if sections is None:  # 16, 24 and 24 of 64, as Qwen2-VL has them
             time = count // 4

@@ -18,4 +18,4 @@ class NoEncoding(Encoding):
     )
 
     def __init__(self, shape: Shape) -> None:
-        super().__init__(shape, shift_invariant=True, axes=(1, 2, 3), real=True)
+        super().__init__(shape, shift_invariant=True, axes=(1, 2, 3), real_positions=True)

@@ -41,7 +41,12 @@ class Path(Encoding):
         self.rank, self.conv = rank, conv
         self.sizes = (rank if conv > 1 else 0, self.width, shape.heads)
         super().__init__(
-            shape, shift_invariant=True, causal_only=True, per_layer=True, real=True, feature_width=sum(self.sizes)
+            shape,
+            shift_invariant=True,
+            causal_only=True,
+            per_layer=True,
+            real_positions=True,
+            feature_width=sum(self.sizes),
         )
         self.down = nn.Parameter(torch.empty(rank, shape.dim))
         self.up = nn.Parameter(torch.empty(self.width, rank))

@@ -41,7 +41,7 @@ class Pope(Encoding):
             Literal["zero", "uniform"], Param("the trained angles at the start: 0, or anywhere on the circle")
         ] = "zero",
     ) -> None:
-        super().__init__(shape, shift_invariant=True, per_layer=True, real=True)
+        super().__init__(shape, shift_invariant=True, per_layer=True, real_positions=True)
         self.base, self.phase = base, phase
         self.delta = nn.Parameter(torch.empty(shape.heads, shape.head_dim))
 

@@ -43,7 +43,7 @@ class RandomFourier(Encoding):
         scale_tokens: ScaleTokens = False,
         dropout: Dropout = 0.0,
     ) -> None:
-        super().__init__(shape, axes=(1, 2, 3), real=True)
+        super().__init__(shape, axes=(1, 2, 3), real_positions=True)
         self.sigma, self.normalizer, self.centered = sigma, normalizer or float(shape.length), centered
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.factor(0.5)  # sin² + cos² = 1, so their mean is 1/2

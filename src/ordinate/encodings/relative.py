@@ -35,7 +35,7 @@ class Relative(Encoding):
         share_layers: Annotated[bool, Param("one table for all layers")] = True,
         std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
     ) -> None:
-        super().__init__(shape, past="clips", shift_invariant=True, per_layer=not share_layers)
+        super().__init__(shape, extrapolation="clips", shift_invariant=True, per_layer=not share_layers)
         self.farthest, self.std = farthest or max(shape.length - 1, 1), std
         rows = self.farthest + 1 if shape.causal else 2 * self.farthest + 1
         self.table = nn.Parameter(torch.empty(rows, shape.heads))
@@ -43,7 +43,7 @@ class Relative(Encoding):
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.table, std=self.std, generator=generator)
 
-    def relative_bias(self, gaps: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, relative: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
         ahead = 0 if self.shape.causal else self.farthest  # a causal model needs no rows for keys ahead
-        rows = gaps.clamp(-ahead, self.farthest) + ahead
+        rows = relative.clamp(-ahead, self.farthest) + ahead
         return upcast(nn.functional.embedding(rows, self.table)).t()

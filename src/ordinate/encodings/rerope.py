@@ -36,7 +36,13 @@ class Rerope(Encoding):
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
     ) -> None:
         even_width("rerope", shape.head_dim, shape.dim, shape.heads)
-        super().__init__(shape, past="extends" if leak else "clips", shift_invariant=True, sided=False, real=True)
+        super().__init__(
+            shape,
+            extrapolation="extends" if leak else "clips",
+            shift_invariant=True,
+            side_dependent=False,
+            real_positions=True,
+        )
         self.window, self.leak, self.base, self.pairs = window or max(shape.length // 2, 1), leak, base, pairs
 
     def qk_scores(
@@ -48,13 +54,13 @@ class Rerope(Encoding):
     ) -> Float[Tensor, "b h q k"]:
         theta = frequencies(self.shape.head_dim, self.base, q.device)
         i, j = upcast(context.q.values[..., 0]), upcast(context.k.values[..., 0])
-        scaled, gap = q * q.shape[-1] ** -0.5, context.relative_positions()[:, None]
+        scaled, relative = q * q.shape[-1] ** -0.5, context.relative_positions()[:, None]
         edge = (1 - self.leak) * self.window
 
         def product(i: Tensor, j: Tensor) -> Tensor:
             return turn_at(scaled, i, theta, self.pairs) @ turn_at(k, j, theta, self.pairs).mT
 
-        scores = torch.where(gap < self.window, product(i, j), product(self.leak * i + edge, self.leak * j))
+        scores = torch.where(relative < self.window, product(i, j), product(self.leak * i + edge, self.leak * j))
         if context.causal:
             return scores
-        return torch.where(gap > -self.window, scores, product(self.leak * i - edge, self.leak * j))
+        return torch.where(relative > -self.window, scores, product(self.leak * i - edge, self.leak * j))

@@ -73,12 +73,14 @@ class Rope(Encoding):
         reason = f"{scaling} turns every key by angles that depend on the current length"
         super().__init__(
             shape,
-            past="extends" if kind.extends else "computes",
+            extrapolation="extends" if kind.extends else "computes",
             shift_invariant=not kind.changing,
             cacheable=not kind.changing,
-            sided=False,
-            real=True,
-            exempt=dict.fromkeys(("cached_past", "packed_past", "prefix_past"), reason) if kind.changing else None,
+            side_dependent=False,
+            real_positions=True,
+            skip_contracts=dict.fromkeys(("cached_past", "packed_past", "prefix_past"), reason)
+            if kind.changing
+            else None,
         )
         width = shape.head_dim if scaling == "proportional" else int(shape.head_dim * fraction)
         if width % 2 and width < shape.head_dim:

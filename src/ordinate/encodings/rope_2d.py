@@ -40,8 +40,8 @@ class Rope2D(Encoding):
         even_width("rope_2d", shape.head_dim, shape.dim, shape.heads, multiple=4)
         mixed = mode == "mixed"
         super().__init__(
-            shape, shift_invariant=True, axes=(2,), sided=mixed, per_layer=mixed, real=True,
-            unshared="mode=axial" if mixed else "",
+            shape, shift_invariant=True, axes=(2,), side_dependent=mixed, per_layer=mixed, real_positions=True,
+            gqa_needs="mode=axial" if mixed else "",
         )  # fmt: skip
         self.mode, self.pairs = mode, pairs
         self.base = base or (10.0 if mixed else 100.0)

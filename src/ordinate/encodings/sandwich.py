@@ -34,16 +34,16 @@ class Sandwich(Encoding):
         base: Annotated[float, Param("longest wavelength over 2 pi", low=1.0)] = 10_000.0,
         first: Annotated[int, Param("k counts from 0 (attn-gym), or from 1 (NeMo)", low=0, high=1)] = 0,
     ) -> None:
-        super().__init__(shape, shift_invariant=True, real=True)
+        super().__init__(shape, shift_invariant=True, real_positions=True)
         self.width, self.base, self.first = width, base, first
 
-    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+    def relative_bias(self, relative: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
         count = self.width // 2
-        k = torch.arange(self.first, self.first + count, dtype=torch.float32, device=gaps.device)
+        k = torch.arange(self.first, self.first + count, dtype=torch.float32, device=relative.device)
         theta = 1.0 / self.base ** (2 * k / self.width)
-        steps = upcast(gaps)
-        parts = theta.split(max(1, _AT_ONCE // max(len(gaps), 1)))
+        steps = upcast(relative)
+        parts = theta.split(max(1, _AT_ONCE // max(len(relative), 1)))
         waves = torch.stack([torch.cos(steps[:, None] * part).sum(dim=-1) for part in parts]).sum(dim=0)
         heads = self.shape.heads
-        weight = heads / (8.0 * torch.arange(1, heads + 1, dtype=torch.float32, device=gaps.device))
+        weight = heads / (8.0 * torch.arange(1, heads + 1, dtype=torch.float32, device=relative.device))
         return weight[:, None] * waves

@@ -34,7 +34,7 @@ class Segment(Encoding):
         size: Size = 1.0,
         dropout: Dropout = 0.0,
     ) -> None:
-        super().__init__(shape, shift_invariant=True, axes=(1, 2, 3), reads=("segments",), real=True)
+        super().__init__(shape, shift_invariant=True, axes=(1, 2, 3), extra_inputs=("segments",), real_positions=True)
         # no scale_tokens: beside another encoding it would scale that one's positions too
         self.adding = Adding(shape, size, dropout)
         matched = self.adding.matched

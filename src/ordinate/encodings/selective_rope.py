@@ -48,8 +48,9 @@ class SelectiveRope(Encoding):
         even_width("selective_rope", shape.head_dim, shape.dim, shape.heads)
         heads, count = shape.heads if per_head else 1, shape.head_dim // 2
         super().__init__(
-            shape, shift_invariant=True, per_layer=True, sided=per_head, real=True, feature_width=rank + heads * count,
-            unshared="per_head=false" if per_head else "",
+            shape, shift_invariant=True, per_layer=True, side_dependent=per_head, real_positions=True,
+            feature_width=rank + heads * count,
+            gqa_needs="per_head=false" if per_head else "",
         )  # fmt: skip
         self.rank, self.window, self.heads = rank, window, heads
         self.base, self.tau, self.pairs = base, tau, pairs

@@ -42,7 +42,7 @@ class SelfExtend(Encoding):
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
     ) -> None:
         even_width("self_extend", shape.head_dim, shape.dim, shape.heads)
-        super().__init__(shape, past="extends", shift_invariant=group == 1, sided=False)
+        super().__init__(shape, extrapolation="extends", shift_invariant=group == 1, side_dependent=False)
         self.group, self.window, self.base, self.pairs = group, window or max(shape.length // 4, 1), base, pairs
 
     def qk_scores(
@@ -54,14 +54,14 @@ class SelfExtend(Encoding):
     ) -> Float[Tensor, "b h q k"]:
         theta = frequencies(self.shape.head_dim, self.base, q.device)
         i, j = context.q.values[..., 0], context.k.values[..., 0]
-        scaled, gap = q * q.shape[-1] ** -0.5, context.relative_positions()[:, None]
+        scaled, relative = q * q.shape[-1] ** -0.5, context.relative_positions()[:, None]
         far_i, far_j = i // self.group, j // self.group
         edge = self.window - self.window // self.group  # groups go on where single tokens end
 
         def product(i: Tensor, j: Tensor) -> Tensor:
             return turn_at(scaled, i, theta, self.pairs) @ turn_at(k, j, theta, self.pairs).mT
 
-        scores = torch.where(gap < self.window, product(i, j), product(far_i + edge, far_j))
+        scores = torch.where(relative < self.window, product(i, j), product(far_i + edge, far_j))
         if context.causal:
             return scores
-        return torch.where(gap > -self.window, scores, product(far_i - edge, far_j))
+        return torch.where(relative > -self.window, scores, product(far_i - edge, far_j))

@@ -35,7 +35,7 @@ class Shaw(Encoding):
         values: Annotated[bool, Param("vectors on values too, not on keys alone")] = True,
         std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
     ) -> None:
-        super().__init__(shape, past="clips", shift_invariant=True, per_layer=True)
+        super().__init__(shape, extrapolation="clips", shift_invariant=True, per_layer=True)
         self.farthest, self.std = farthest, std
         rows = farthest + 1 if shape.causal else 2 * farthest + 1
         self.keys = nn.Parameter(torch.empty(rows, shape.head_dim))

@@ -27,7 +27,7 @@ class SinOnly(Encoding):
         scale_tokens: ScaleTokens = False,
         dropout: Dropout = 0.0,
     ) -> None:
-        super().__init__(shape, real=True)
+        super().__init__(shape, real_positions=True)
         self.base = base
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.measured(self.table)  # slow sines hardly leave 0 within a short text

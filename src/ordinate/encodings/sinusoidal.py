@@ -35,7 +35,7 @@ class Sinusoidal(Encoding):
         scale_tokens: ScaleTokens = False,
         dropout: Dropout = 0.0,
     ) -> None:
-        super().__init__(shape, real=True)
+        super().__init__(shape, real_positions=True)
         self.base, self.layout, self.exponent = base, layout, exponent
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.factor(0.5)  # sin² + cos² = 1, so their mean is 1/2

@@ -48,7 +48,7 @@ class Sinusoidal2D(Encoding):
             raise InputError(
                 f"sinusoidal_2d needs a width that 4 divides, a sine and a cosine per axis, got {shape.dim}"
             )
-        super().__init__(shape, axes=(2,), real=True)
+        super().__init__(shape, axes=(2,), real_positions=True)
         self.base, self.layout = base, layout
         self.adding = Adding(shape, size, dropout, scale_tokens)
         self.amplitude = self.adding.factor(0.5)  # sin² + cos² = 1, so their mean is 1/2

@@ -36,7 +36,7 @@ class Swin(Encoding):
         share_layers: Annotated[bool, Param("one table for all layers")] = False,
         std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
     ) -> None:
-        super().__init__(shape, past="clips", shift_invariant=True, per_layer=not share_layers, axes=(1, 2))
+        super().__init__(shape, extrapolation="clips", shift_invariant=True, per_layer=not share_layers, axes=(1, 2))
         self.window = window or max(math.ceil(shape.length ** (1 / shape.axes)), 2)
         self.std = std
         self.table = nn.Parameter(torch.empty((2 * self.window - 1) ** shape.axes, shape.heads))
@@ -53,8 +53,8 @@ class Swin(Encoding):
             index = index * positions + steps[..., axis]
         return index
 
-    def relative_bias(self, gaps: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
-        return upcast(nn.functional.embedding(self.index(gaps[:, None]), self.table)).t()
+    def relative_bias(self, relative: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        return upcast(nn.functional.embedding(self.index(relative[:, None]), self.table)).t()
 
     def relative_only(self) -> bool:
         return self.shape.axes == 1

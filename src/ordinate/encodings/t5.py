@@ -41,13 +41,13 @@ class T5(Encoding):
             raise InputError(
                 f"t5 keeps {exact} distances exact with {buckets} buckets: farthest must exceed that, got {farthest}"
             )
-        super().__init__(shape, past="clips", shift_invariant=True)
+        super().__init__(shape, extrapolation="clips", shift_invariant=True)
         self.buckets, self.farthest, self.std = buckets, farthest, std
         self.table = nn.Parameter(torch.empty(buckets, shape.heads))
 
     def reset(self, generator: torch.Generator) -> None:
         nn.init.normal_(self.table, std=self.std, generator=generator)
 
-    def relative_bias(self, gaps: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
-        bucket = log_bucket(gaps, causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest)
+    def relative_bias(self, relative: Num[Tensor, " g"]) -> Float[Tensor, "h g"]:
+        bucket = log_bucket(relative, causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest)
         return upcast(nn.functional.embedding(bucket, self.table)).t()

@@ -10,7 +10,7 @@ from ordinate.core.encoding import Encoding, Features, Paper, Shape
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
 from ordinate.encodings._shared.rotation import angles, frequencies
-from ordinate.encodings._shared.skew import skew_line, toeplitz
+from ordinate.encodings._shared.skew import skew_positions, skewed_product
 
 
 class TransformerXL(Encoding):
@@ -33,7 +33,7 @@ class TransformerXL(Encoding):
         base: Annotated[float, Param("longest wavelength over 2 pi", low=1.0)] = 10_000.0,
         std: Annotated[float, Param("spread of the starting values of u and v", low=0.0)] = 0.02,
     ) -> None:
-        super().__init__(shape, shift_invariant=True, per_layer=True, real=True)
+        super().__init__(shape, shift_invariant=True, per_layer=True, real_positions=True)
         self.base, self.std, self.width = base, std, shape.dim + shape.dim % 2
         self.projection = nn.Parameter(torch.empty(shape.heads, shape.head_dim, self.width))  # W_R
         self.u = nn.Parameter(torch.empty(shape.heads, shape.head_dim))
@@ -65,8 +65,8 @@ class TransformerXL(Encoding):
         """The product of queries with W_R R_{i-j}."""
         projection = self.projection.to(q.dtype)
         if context.consecutive:
-            waves = torch.cat(self.waves(skew_line(context)[None]), dim=-1).to(q.dtype)
-            return toeplitz(q, waves @ projection.mT, context.q.length - 1, context.k.length)
+            waves = torch.cat(self.waves(skew_positions(context)[None]), dim=-1).to(q.dtype)
+            return skewed_product(q, waves @ projection.mT, context.q.length - 1, context.k.length)
         # sin(i-j) = sin i cos j - cos i sin j: queries take the part of i, so that any positions will do
         (sin_i, cos_i), (sin_j, cos_j) = (self.waves(positions.values[..., 0]) for positions in (context.q, context.k))
         sine, cosine = (q @ projection).chunk(2, dim=-1)

@@ -47,7 +47,9 @@ class Tupe(Encoding):
                 f"tupe keeps {exact} distances exact with {buckets} buckets: farthest must exceed that, got {farthest}"
             )
         self.rows = rows or max(shape.length, 2)
-        super().__init__(shape, past="untrained" if self.rows > shape.length else "refuses", limit=self.rows)
+        super().__init__(
+            shape, extrapolation="untrained" if self.rows > shape.length else "refuses", max_positions=self.rows
+        )
         self.buckets, self.farthest, self.std = buckets, farthest, std
         self.vectors = nn.Parameter(torch.empty(self.rows, shape.dim))
         inner = shape.heads * shape.head_dim

@@ -40,7 +40,7 @@ class XPos(Encoding):
         even_width("xpos", shape.head_dim, shape.dim, shape.heads)
         # A key at position j carries zeta^(-j/s); e^80 is as large as float32 bears.
         farthest = int(80 * scale_base / -math.log(gamma / (1 + gamma)))
-        super().__init__(shape, shift_invariant=True, causal_only=True, limit=farthest)
+        super().__init__(shape, shift_invariant=True, causal_only=True, max_positions=farthest)
         self.base, self.gamma, self.scale_base, self.pairs = base, gamma, scale_base, pairs
 
     def prepare(self, positions: Positions) -> tuple[Any, Any]:

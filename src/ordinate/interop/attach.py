@@ -1,4 +1,4 @@
-"""Any encoding inside a transformers model, in place of the model's own positions."""
+"""Any encoding in a transformers model, instead of the model's own positions."""
 
 import copy
 import inspect
@@ -24,11 +24,11 @@ from ordinate.model.assemble import distinct
 def attach_hf(
     model: Any, encoding: str | Encoding | Sequence[str | Encoding], *, length: int | None = None, seed: int = 0
 ) -> "Attached":
-    """Give a transformers model this encoding, and take out its own positions. `Attached.detach` undoes it.
+    """Replace the positions of a transformers model with this encoding. `Attached.detach` undoes it.
 
     encoding: as text (`t5`, `rope(base=500000)+segment`), or texts that repeat over the layers; an object for all
-    layers, or one for each. length: the trained length; by default `max_position_embeddings`. seed: of the starting
-    values of encodings that are given as text.
+    layers, or one for each. length: the trained length; by default `max_position_embeddings`. seed: initializes
+    encodings given as text.
     """
     hf = transformers()
     if not isinstance(model, hf.PreTrainedModel):
@@ -45,28 +45,31 @@ def attach_hf(
 
 
 class Attached(nn.Module):
-    """The encodings of a model, as a part of it: an optimizer sees them, and `state_dict` carries them."""
+    """The encodings of a model, as a submodule of it: part of its parameters and its `state_dict`."""
 
     def __init__(self, per_layer: Sequence[Encoding]) -> None:
         super().__init__()
         self.per_layer, self.causal = list(per_layer), per_layer[0].shape.causal
         self.parts = distinct(per_layer)
         self.encodings = nn.ModuleList(self.parts)
-        self.reads = {what for part in self.parts for what in part.reads}
+        self.extra_inputs = {what for part in self.parts for what in part.extra_inputs}
         self.embedding_parts = [part for part in self.parts if type(part).embed is not Encoding.embed]
 
     def install(self, model: Any, layers: Sequence[nn.Module]) -> None:
-        """Become a part of the model."""
+        """Register with the model."""
         base = model.base_model
         self.own = OwnPositions(base)
-        config = copy.deepcopy(base.config)  # its attention changes, and that of models made from the same one must not
+        config = copy.deepcopy(base.config)  # changed below, and other models may share the original
         for module in [module for module in model.modules() if getattr(module, "config", None) is base.config]:
             module.config = config
-        self.base, self.attention_before = [base], base.config._attn_implementation  # in a list: no part of this module
+        self.base, self.attention_before = (
+            [base],
+            base.config._attn_implementation,
+        )  # in a list, so that it is not a submodule
         self.arguments = tuple(inspect.signature(base.forward).parameters)
         base.set_attn_implementation(attention.NAME)
         base.add_module(attention.NAME, self)
-        self.hooks = [base.register_forward_pre_hook(self.begin, with_kwargs=True)]
+        self.hooks = [base.register_forward_pre_hook(self.before_forward, with_kwargs=True)]
         for layer, encoding in zip(layers, self.per_layer, strict=True):
             if encoding.feature_width:
                 self.hooks.append(layer.register_forward_pre_hook(attention.read, with_kwargs=True))
@@ -81,40 +84,42 @@ class Attached(nn.Module):
             self.own.restore()
         self.base = []
 
-    def begin(self, base: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[()], dict[str, Any]]:
-        """Before the model runs: who stands where, and what is added to token embeddings."""
+    def before_forward(
+        self, base: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[tuple[()], dict[str, Any]]:
+        """Before the model runs: build the context, and apply `embed` to the token embeddings."""
         given = keywords | dict(zip(self.arguments, args, strict=False))
         sources = [given[name] for name in ("input_ids", "inputs_embeds") if given.get(name) is not None]
         if len(sources) != 1 or not isinstance(sources[0], Tensor):
             raise InputError("pass either input_ids or inputs_embeds to the model, as a tensor")
         if given.get("encoder_hidden_states") is not None:
             raise InputError("an attached model attends to itself alone, got encoder_hidden_states")
-        self._told(given)
-        again = bool(base.is_gradient_checkpointing) and base.training
-        memory = self._memory(base, given, again)
+        self._check_inputs(given)
+        recompute = bool(base.is_gradient_checkpointing) and base.training
+        memory = self._memory(base, given, recompute)
         b, n = sources[0].shape[:2]
         context = make_context(given, (b, n), memory, causal=self.causal)
         wanted = given.get("output_attentions")
         weights = bool(getattr(base.config, "output_attentions", False) if wanted is None else wanted)
-        given["ordinate"] = Pass(self.per_layer, context, memory, shared=not again, weights=weights)
+        given["ordinate"] = Pass(self.per_layer, context, memory, shared=not recompute, weights=weights)
         if self.embedding_parts:
             given |= {"input_ids": None, "inputs_embeds": self._embed(base, given, context)}
-        if self.own.tables and "position_ids" in self.arguments:  # nothing is looked up, so no length is too long
+        if self.own.tables and "position_ids" in self.arguments:  # not looked up, so no length is too long
             given["position_ids"] = torch.zeros(1, n, dtype=torch.long, device=sources[0].device)
         return (), given
 
-    def _told(self, given: dict[str, Any]) -> None:
-        """Refuse silence where an encoding reads something beside positions."""
+    def _check_inputs(self, given: dict[str, Any]) -> None:
+        """Refuse missing inputs that an encoding reads."""
         sources = {"segments": "token_type_ids", "tokens": "input_ids", "neighbors": "input_ids"}
         for what, name in sources.items():
-            if what in self.reads and given.get(name) is None:
-                reader = next(part.name for part in self.parts if what in part.reads)
+            if what in self.extra_inputs and given.get(name) is None:
+                reader = next(part.name for part in self.parts if what in part.extra_inputs)
                 raise InputError(f"{reader} reads {what}: pass {name} to the model")
 
-    def _memory(self, base: Any, given: dict[str, Any], again: bool) -> Memory | None:
+    def _memory(self, base: Any, given: dict[str, Any], recompute: bool) -> Memory | None:
         use = given.get("use_cache")
         use = getattr(base.config, "use_cache", False) if use is None else use
-        if given.get("past_key_values") is None and self.causal and use and not again:
+        if given.get("past_key_values") is None and self.causal and use and not recompute:
             given["past_key_values"] = transformers().DynamicCache(config=base.config)
         cache = given.get("past_key_values")
         if cache is not None and not self.causal:
@@ -123,9 +128,9 @@ class Attached(nn.Module):
 
     def _embed(self, base: Any, given: dict[str, Any], context: AttentionContext) -> Float[Tensor, "b n d"]:
         table, tokens, positions = base.get_input_embeddings(), given.get("input_ids"), context.q
-        if "neighbors" in self.reads and context.k is not context.q:  # their neighbors came earlier
+        if "neighbors" in self.extra_inputs and context.k is not context.q:  # their neighbors came earlier
             positions, tokens = context.k, context.k.tokens
         x: Tensor = given["inputs_embeds"] if tokens is None else table(tokens)
         for part in self.embedding_parts:
-            x = part.embed(x, positions.with_values(part.relabel(positions.values)))
+            x = part.embed(x, part.relabel_positions(positions))
         return x if positions is context.q else x[:, context.start :]

@@ -72,10 +72,8 @@ def fitting(base: Any, layers: Sequence[Any], encoding: Any, length: int | None,
         per_layer = list(chosen) * len(layers) if len(chosen) == 1 else list(chosen)
     check_encodings(config, per_layer)
     for part in distinct(per_layer):
-        if "relation" in part.reads:
-            raise InputError(
-                f"{part.name} reads how tokens stand to each other, which transformers has no argument for"
-            )
+        if "relation" in part.extra_inputs:
+            raise InputError(f"{part.name} reads a relation between tokens, which transformers has no argument for")
     return per_layer
 
 

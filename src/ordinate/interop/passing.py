@@ -1,4 +1,4 @@
-"""One forward pass through an attached model: where its tokens stand, and each layer's encoding bound to that."""
+"""One forward pass of an attached model: the positions of its tokens, and each layer's bound encoding."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,17 +6,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ordinate.core.coverage import counted
 from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
 from ordinate.core.positions import AttentionContext, Positions, check_positions
 from ordinate.interop.memory import Memory
 from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.inputs import readable
+from ordinate.model.packed import count_positions
 
 
 class Pass:
-    """Goes from the model's own forward down to every attention as a keyword, so that nothing is kept in between."""
+    """Passed from the model's forward to every attention as a keyword, so that no state stays between passes."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Pass:
         self.bounds = bounds if shared else None
 
     def bound(self, layer: int) -> BoundEncoding:
-        """The encoding of a layer at work. Layers that are computed again in the backward pass share nothing."""
+        """The bound encoding of a layer. Layers recomputed in the backward pass share nothing."""
         encoding = self.encodings[layer]
         return BoundEncoding(encoding, self.context) if self.bounds is None else self.bounds[id(encoding)]
 
@@ -40,23 +40,25 @@ class Pass:
 def make_context(
     given: dict[str, Any], shape: tuple[int, int], memory: Memory | None, *, causal: bool
 ) -> AttentionContext:
-    """Who stands where and sees whom, from what transformers hands to a model: input_ids, attention_mask,
-    position_ids, token_type_ids. Positions count real tokens; without a mask or a cache, positions that jump begin
-    another document, as transformers has it.
+    """The context, from the inputs of a transformers model: input_ids, attention_mask, position_ids and
+    token_type_ids. Positions count real tokens; without a mask or a cache, a jump in position_ids starts another
+    document, as in transformers.
     """
     (b, n), seen = shape, 0 if memory is None else memory.seen
     device = (given["inputs_embeds"] if given.get("input_ids") is None else given["input_ids"]).device
     mask, document_ids = given.get("attention_mask"), None
-    padding_mask = _kept(mask, b, seen + n)
+    padding_mask = _check_mask(mask, b, seen + n)
     positions = given.get("position_ids")
     if positions is not None:
         if positions.dim() != 2:
-            raise InputError(f"position_ids need shape [{b}, {n}], got {list(positions.shape)}: one axis alone is read")
+            raise InputError(
+                f"position_ids need shape [{b}, {n}], got {list(positions.shape)}: only one axis is supported"
+            )
         sizes = dict(batch=b, length=n, axes=1)
         positions = check_positions(positions, **sizes, values=readable(positions), whole="an attached model")[..., 0]
         document_ids = _documents(positions) if mask is None and memory is None else None
     elif padding_mask is not None:
-        positions = counted(padding_mask)[:, seen:, 0]
+        positions = count_positions(padding_mask)[:, seen:, 0]
     else:
         positions = Positions.range(n, start=seen, device=device).values[..., 0]
     tokens, segments = given.get("input_ids"), given.get("token_type_ids")
@@ -66,26 +68,26 @@ def make_context(
     if first is not None:
         positions = positions[:1]
     token_positions = Positions(positions.unsqueeze(-1), segments, document_ids, first, tokens, padding_mask)
-    queries = token_positions.rows(seen, seen + n) if seen else token_positions
-    return AttentionContext(queries, token_positions, causal, separate=document_ids is not None)
+    queries = token_positions.slice(seen, seen + n) if seen else token_positions
+    return AttentionContext(queries, token_positions, causal, mask_documents=document_ids is not None)
 
 
-def _kept(mask: Tensor | None, b: int, total: int) -> Tensor | None:
-    """Which tokens are real; None if all are."""
+def _check_mask(mask: Tensor | None, b: int, total: int) -> Tensor | None:
+    """The mask of real tokens; None if all are."""
     if mask is None:
         return None
     if not isinstance(mask, Tensor) or mask.shape != (b, total):
         found = list(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
         raise InputError(
-            f"an attached model takes an attention_mask of shape [{b}, {total}], 0 for padding, got {found}: who sees"
-            " whom beyond that is the encoding's business"
+            f"an attached model takes an attention_mask of shape [{b}, {total}], 0 for padding, got {found}: the"
+            " encoding defines all other masking"
         )
     padding_mask = mask.bool()
     return None if readable(padding_mask) and padding_mask.all() else padding_mask
 
 
 def _documents(positions: Tensor) -> Tensor | None:
-    """Packed documents by number, where positions do not rise by one; None if there is one alone."""
+    """Document numbers, one more where positions do not rise by one; None for a single document."""
     jumps = torch.zeros_like(positions)
     jumps[:, 1:] = positions.diff(dim=1) != 1
     return None if readable(jumps) and not jumps.any() else jumps.cumsum(dim=1)

@@ -132,7 +132,7 @@ def resolve(
     shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": encoding})
     with torch.device("meta"):
         for part in Transformer(shape).parts:
-            if lacking := {"segments", "relation"} & set(part.reads):
+            if lacking := {"segments", "relation"} & set(part.extra_inputs):
                 raise InputError(
                     f"{part.name} reads the {min(lacking)} of tokens, which text does not have: choose another"
                 )

@@ -1,6 +1,7 @@
 """One layer of a transformer: attention, then a feed-forward network."""
 
 from collections.abc import Callable
+from typing import TypeGuard
 
 import torch
 from jaxtyping import Float
@@ -21,7 +22,7 @@ def make_norm(config: ModelConfig) -> nn.Module:
 
 
 class Attention(nn.Module):
-    """Multi-head attention; knows encodings by their hooks alone."""
+    """Multi-head attention; calls encodings only through their hooks."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
@@ -41,15 +42,15 @@ class Attention(nn.Module):
         if documents is not None:
             inputs = documents.pad(inputs)
         b, n, _ = inputs.shape
-        mixed = self.attend(inputs.view(b, n, -1, self.width).transpose(1, 2), bound, cache, read)
-        rows = mixed.transpose(1, 2).reshape(b, n, -1)
+        heads = self.attend(inputs.view(b, n, -1, self.width).transpose(1, 2), bound, cache, read)
+        rows = heads.transpose(1, 2).reshape(b, n, -1)
         return rows if documents is None else documents.unpad(rows, len(x))
 
     def read(self, x: Float[Tensor, "b n d"], bound: BoundEncoding, cache: Cache | None) -> Float[Tensor, "b k w"]:
-        """The features of all tokens so far: what the encoding reads from this layer's input."""
-        found = bound.features(x, None if cache is None else cache.features_before(self.layer))
-        assert found is not None
-        return found if cache is None else cache.write_features(self.layer, found)
+        """The features of all tokens so far, which the encoding computes from this layer's input."""
+        features = bound.features(x, None if cache is None else cache.features_before(self.layer))
+        assert features is not None
+        return features if cache is None else cache.write_features(self.layer, features)
 
     def attend(
         self,
@@ -58,12 +59,12 @@ class Attention(nn.Module):
         cache: Cache | None,
         features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h n e"]:
-        """From the projected heads (queries, then keys, then values) to the mixed values."""
+        """Attention over the projected heads: queries, then keys, then values."""
         encoding, h, g = bound.encoding, self.heads, self.key_heads
-        both, v = heads.split((h + g, g), dim=1)  # not slices, whose gradients are filled with zeros first
-        own = None if features is None else bound.context.queries(features)
-        late = cache is not None and not encoding.cacheable  # keys are kept unrotated and turned when read
-        if self.q_norm is None and not encoding.sided and not late:
+        both, v = heads.split((h + g, g), dim=1)  # one split: slices would allocate zero-filled gradients
+        own = None if features is None else bound.context.query_features(features)
+        late = cache is not None and not encoding.cacheable  # the cache holds unrotated keys, rotated at every step
+        if self.q_norm is None and not encoding.side_dependent and not late:
             q, k = encoding.rotate(both, bound.own_state, "q", own).split((h, g), dim=1)
         else:
             q, k = both.split((h, g), dim=1)
@@ -102,29 +103,33 @@ class Block(nn.Module):
         cache: Cache | None = None,
         documents: Documents | None = None,
     ) -> Float[Tensor, "b n d"]:
-        """With `documents`, attention runs over each of them alone, and `bound` is bound to their places."""
-        mixed = self.attention(self._before(x, self.attention_norm), bound, cache, documents)
-        x = self._join(x, mixed, self.attention.output, self.attention_norm)
-        return self._join(x, self.activation(self.wide(self._before(x, self.feed_norm))), self.narrow, self.feed_norm)
+        """With `documents`, attention runs within each of them, and `bound` holds their positions."""
+        attended = self.attention(self._before(x, self.attention_norm), bound, cache, documents)
+        x = self._add_branch(x, attended, self.attention.output, self.attention_norm)
+        return self._add_branch(
+            x, self.activation(self.wide(self._before(x, self.feed_norm))), self.narrow, self.feed_norm
+        )
 
     def _before(self, x: Tensor, norm: nn.Module | None) -> Tensor:
         return norm(x) if norm is not None and self.norm_place == "pre" else x
 
-    def _join(self, x: Tensor, branch: Tensor, last: nn.Module, norm: nn.Module | None) -> Tensor:
-        """The branch's last projection, dropout, the residual, and the norm if it comes after."""
-        dropping = self.training and self.dropout > 0
-        mixed = x.dtype != branch.dtype or (not x.is_meta and torch.is_autocast_enabled(x.device.type))
-        plain = self.residual and not dropping and not mixed and not last._forward_hooks
-        if plain and type(last) is nn.Linear and last.bias is None:  # one pass less: the product is added in place
+    def _add_branch(self, x: Tensor, branch: Tensor, last: nn.Module, norm: nn.Module | None) -> Tensor:
+        """norm(x + dropout(last(branch))): the norm for post-norm models alone, the residual if there is one."""
+        dropout = self.dropout if self.training else 0.0
+        if self.residual and dropout == 0 and _can_fuse(last, x, branch):
             flat = torch.addmm(x.reshape(-1, x.shape[-1]), branch.reshape(-1, branch.shape[-1]), last.weight.t())
-            joined = flat.view_as(x)
+            x = flat.view_as(x)
         else:
-            added = last(branch)
-            if dropping:
-                added = F.dropout(added, self.dropout)
-            joined = x + added if self.residual else added
-        after: Tensor = norm(joined) if norm is not None and self.norm_place == "post" else joined
-        return after
+            added = F.dropout(last(branch), dropout) if dropout > 0 else last(branch)
+            x = x + added if self.residual else added
+        return norm(x) if norm is not None and self.norm_place == "post" else x
+
+
+def _can_fuse(last: nn.Module, x: Tensor, branch: Tensor) -> TypeGuard[nn.Linear]:
+    """Whether `x + last(branch)` may be one `addmm`: a plain linear layer without bias and hooks, in one dtype."""
+    if type(last) is not nn.Linear or last.bias is not None or last._forward_hooks or x.dtype != branch.dtype:
+        return False
+    return x.is_meta or not torch.is_autocast_enabled(x.device.type)
 
 
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu, "swiglu": swiglu}

@@ -1,4 +1,4 @@
-"""One decoding step without module calls, which at one token per row cost more than the arithmetic."""
+"""One decoding step without module calls, which for one token per row cost more than the arithmetic."""
 
 from collections.abc import Callable
 from typing import cast
@@ -18,7 +18,7 @@ Function = Callable[[Tensor], Tensor]
 
 
 class Decoder:
-    """The arithmetic of `Transformer.forward` for one new token per row; weights are looked up once, at the start."""
+    """The arithmetic of `Transformer.forward` for one new token per row, with all weights looked up once."""
 
     def __init__(self, model: Transformer, cache: Cache) -> None:
         self.model, self.cache = model, cache
@@ -27,25 +27,25 @@ class Decoder:
         self.norm = _norm(model.norm)
         self.head = model.embedding.weight if model.head is None else model.head.weight
 
-    def __call__(self, tokens: Int[Tensor, " b"], **told: Tensor) -> Float[Tensor, "b outputs"]:
-        """Logits for what follows these tokens; `told` is what else `forward` takes for them."""
+    def __call__(self, tokens: Int[Tensor, " b"], **inputs: Tensor) -> Float[Tensor, "b outputs"]:
+        """Logits for what follows these tokens; `inputs` are the other inputs of `forward`."""
         model, cache = self.model, self.cache
         rows = tokens.unsqueeze(1)
         if not self.layers:
-            logits: Tensor = model(rows, cache=cache, **told)
+            logits: Tensor = model(rows, cache=cache, **inputs)
             return logits[:, -1]
-        positions = check_inputs(model.config, model.parts, rows, cache=cache, **told)
+        positions = check_inputs(model.config, model.parts, rows, cache=cache, **inputs)
         context = model.context(positions, cache)
-        x, bounds, _ = model.begin(F.embedding(rows, self.table), context)
+        x, bounds, _ = model.embed_and_bind(F.embedding(rows, self.table), context)
         flat = x[:, 0]
         for layer, bound in zip(self.layers, bounds, strict=True):
             flat = layer(flat, bound)
-        cache.commit(context.k, explicit=told.get("positions") is not None)
+        cache.commit(context.k, explicit=inputs.get("positions") is not None)
         return F.linear(self.norm(flat), self.head)
 
 
 def _standard(model: Transformer) -> bool:
-    """Whether all modules are the ones made here, and nobody listens: then calling them can be left out."""
+    """Whether all modules are the library's own and have no hooks, so that their calls can be skipped."""
     own = (Transformer, Block, Attention, nn.Linear, nn.LayerNorm, nn.RMSNorm, nn.Embedding, nn.ModuleList)
     for module in model.modules():
         if module._forward_hooks or module._forward_pre_hooks:

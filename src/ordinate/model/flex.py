@@ -1,6 +1,6 @@
-"""FlexAttention for CUDA: a bias or a mask without a table, fused. Not run here: this machine has no GPU.
+"""FlexAttention for CUDA: bias and mask fused, without a dense bias.
 
-The uncompiled reference of FlexAttention does run on a CPU, and a test holds this file to the other paths with it.
+Tests compare the uncompiled reference of FlexAttention with the other paths on a CPU; the kernel needs a GPU.
 """
 
 from typing import Any
@@ -15,12 +15,12 @@ _compiled: Any = None
 
 
 def flex(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Tensor | None = None) -> Tensor:
-    """Attention with the bias read from the gap line, and visibility as a block mask."""
+    """Attention with `diagonal_bias` as score_mod, and visibility as a block mask."""
     start, last = bound.context.start, q.shape[2] - 1
     score_mod = mask = None
-    if not bound.encoding.biasless:
-        line = bound.line().expand(q.shape[1], -1)
-        score_mod = lambda score, b, h, i, j: score + line[h, last - i + j]  # noqa: E731
+    if bound.encoding.has_bias:
+        bias = bound.diagonal_bias().expand(q.shape[1], -1)
+        score_mod = lambda score, b, h, i, j: score + bias[h, last - i + j]  # noqa: E731
     if bound.context.causal:
         sees = lambda b, h, i, j: j <= i + start  # noqa: E731
         mask = create_block_mask(sees, None, None, q.shape[2], k.shape[2], device=q.device)

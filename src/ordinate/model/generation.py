@@ -1,4 +1,4 @@
-"""Text from a causal model, one token at a time, with a cache."""
+"""Generation with a causal model, one token at a time, with a KV cache."""
 
 import math
 from typing import Any
@@ -28,16 +28,16 @@ def generate(
     segments: Tensor | None = None,
     stop: int | None = None,
 ) -> Int[Tensor, "b total"]:
-    """The prompt and `count` more tokens. Temperature 0 is greedy; otherwise draws come from the generator given.
+    """The prompt and `count` more tokens. Temperature 0 is greedy; otherwise tokens are sampled with `generator`.
 
     Prompts of different lengths are padded on the left, with `padding_mask` False there. positions, segments: of the
-    prompt and of all tokens to come, n + count of them, as `forward` takes them. stop: a sequence ends with this
-    token, which then fills its row; once all have ended, so does the work, and fewer tokens come back.
+    prompt and of all generated tokens, n + count, as in `forward`. stop: a sequence ends with this token, which then
+    fills its row; once all sequences have ended, fewer tokens are returned.
     """
     _check_kinds(locals())
     _check(model, prompt, count, temperature, top_k, top_p, generator, padding_mask)
     start, total = prompt.shape[1], prompt.shape[1] + count
-    told = _told(model, positions, segments, prompt, total)
+    inputs = _check_rows(model, positions, segments, prompt, total)
     if stop is not None and not 0 <= stop < model.config.vocabulary:
         raise InputError(f"stop must be a token, 0 to {model.config.vocabulary - 1}, got {stop}")
     training = model.training
@@ -48,7 +48,7 @@ def generate(
     try:
         with torch.inference_mode():
             cache = model.cache(len(prompt), total)
-            first = {name: row[:, :start] for name, row in told.items()}
+            first = {name: row[:, :start] for name, row in inputs.items()}
             logits, step = model(prompt, padding_mask=padding_mask, cache=cache, **first)[:, -1], Decoder(model, cache)
             for at in range(start, total):
                 tokens[:, at] = _pick(logits, temperature, top_k, top_p, generator)
@@ -58,26 +58,26 @@ def generate(
                     if ended.all():
                         return tokens[:, : at + 1]
                 if at + 1 < total:
-                    logits = step(tokens[:, at], **{name: row[:, at : at + 1] for name, row in told.items()})
+                    logits = step(tokens[:, at], **{name: row[:, at : at + 1] for name, row in inputs.items()})
         return tokens
     finally:
         model.train(training)
 
 
-def _told(
+def _check_rows(
     model: Transformer, positions: Tensor | None, segments: Tensor | None, prompt: Tensor, total: int
 ) -> dict[str, Tensor]:
-    """Positions [#b, total, axes] and segments [#b, total] of the prompt and of what follows, if they were given."""
-    found = {}
+    """Positions [#b, total, axes] and segments [#b, total] of prompt and continuation, if given."""
+    rows = {}
     if positions is not None:
         sizes = dict(batch=len(prompt), length=total, axes=model.config.axes)
-        found["positions"] = check_positions(positions, **sizes)  # type: ignore[arg-type]
+        rows["positions"] = check_positions(positions, **sizes)  # type: ignore[arg-type]
     if segments is not None:
         if segments.dim() != 2 or segments.shape[0] not in (1, len(prompt)) or segments.shape[1] != total:
             found_shape, needed = list(segments.shape), [len(prompt), total]
             raise InputError(f"segments of prompt and continuation need shape {needed}, got {found_shape}")
-        found["segments"] = segments
-    return found
+        rows["segments"] = segments
+    return rows
 
 
 def _pick(
@@ -99,7 +99,7 @@ def _pick(
     return torch.multinomial(probability, 1, generator=generator).squeeze(-1)
 
 
-# What each argument must be, in Python and in words.
+# The type of each argument, in Python and in words.
 _KINDS: dict[str, tuple[Any, str]] = {
     "prompt": (Tensor, "a tensor of shape [b, n]"),
     "count": (int, "a whole number"),

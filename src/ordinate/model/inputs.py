@@ -1,6 +1,6 @@
-"""The model's edge: what callers pass is checked here, in one place, and turned into places.
+"""Checks of the model's inputs, and the positions that follow from them.
 
-Values cannot be read on the meta device or in compiled code; shapes and types are checked there all the same.
+On the meta device and in compiled code values cannot be read: there, only shapes and types are checked.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from ordinate.core.coverage import counted
-from ordinate.core.encoding import Encoding, Reads
+from ordinate.core.encoding import Encoding, ExtraInput
 from ordinate.core.errors import InputError
 from ordinate.core.positions import Positions, check_positions
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
+from ordinate.model.packed import count_positions, number_documents
 
 
 def check_inputs(
@@ -28,39 +28,39 @@ def check_inputs(
     padding_mask: Tensor | None = None,
     cache: Cache | None = None,
 ) -> Positions:
-    """Where these tokens stand, which of them are real, and what else the encodings read of them."""
+    """The positions of these tokens, with their padding mask and what else the encodings read."""
     _check_tokens(config, tokens, cache)
-    reads = {what for part in parts for what in part.reads}
+    read = {what for part in parts for what in part.extra_inputs}
     segments = _row("segments", segments, tokens)
-    _told("segments", segments, parts)
+    _check_read("segments", segments, parts)
     document_ids = _row("document_ids", document_ids, tokens)
-    padding_mask = _kept(padding_mask, tokens, whole=cache is None)
+    padding_mask = _check_padding_mask(padding_mask, tokens, whole=cache is None)
     if document_ids is not None:
         if cache is not None:
             raise InputError("decoding with a cache takes one document per row: leave out document_ids")
         if config.readout == "readout" or (config.readout != "tokens" and padding_mask is not None):
             found = "readout=readout" if config.readout == "readout" else f"padding_mask with readout={config.readout}"
             raise InputError(
-                f"packed documents are read at their own tokens, got {found}: leave out padding_mask, or set"
+                f"packed documents are read out at their own tokens, got {found}: leave out padding_mask, or set"
                 " readout=tokens"
             )
-        document_ids = _runs(document_ids.expand(len(tokens), -1))
-    whole = next((part.name for part in parts if not part.real), "")
-    token_positions = _place(config, tokens, positions, document_ids, padding_mask, cache, whole)
-    ids = tokens.long() if reads & {"tokens", "neighbors"} else None
+        document_ids = number_documents(document_ids.expand(len(tokens), -1))
+    whole = next((part.name for part in parts if not part.real_positions), "")
+    token_positions = _make_positions(config, tokens, positions, document_ids, padding_mask, cache, whole)
+    ids = tokens.long() if read & {"tokens", "neighbors"} else None
     token_positions = replace(
         token_positions, segments=segments, document_ids=document_ids, tokens=ids, padding_mask=padding_mask
     )
     tightest = parts[0]
     for part in parts:
-        tightest = part if part.limit < tightest.limit else tightest
+        tightest = part if part.max_positions < tightest.max_positions else tightest
     tightest.check_range(token_positions, more=config.readout == "readout")
     return token_positions
 
 
-def _told(what: Reads, given: Tensor | None, parts: Sequence[Encoding]) -> None:
-    """Refuse what nobody reads, and silence where somebody does."""
-    readers = [part.name for part in parts if what in part.reads]
+def _check_read(what: ExtraInput, given: Tensor | None, parts: Sequence[Encoding]) -> None:
+    """Refuse an input that no encoding reads, and a missing one that an encoding reads."""
+    readers = [part.name for part in parts if what in part.extra_inputs]
     if given is None and readers:
         raise InputError(f"{readers[0]} reads the {what} of tokens: pass {what}= to the model")
     if given is not None and not readers:
@@ -72,8 +72,8 @@ def _told(what: Reads, given: Tensor | None, parts: Sequence[Encoding]) -> None:
 def check_relation(
     parts: Sequence[Encoding], relation: Tensor | None, tokens: Tensor, before: int, *, extra: bool = False
 ) -> Int[Tensor, "#b q k"] | None:
-    """How each token stands to all tokens so far, as given by a caller."""
-    _told("relation", relation, parts)
+    """Check the relation of each token to all tokens so far."""
+    _check_read("relation", relation, parts)
     if relation is None:
         return None
     if not isinstance(relation, Tensor) or relation.is_floating_point() or relation.dtype == torch.bool:
@@ -87,7 +87,7 @@ def check_relation(
     return relation.long()
 
 
-def _place(
+def _make_positions(
     config: ModelConfig,
     tokens: Tensor,
     positions: Tensor | None,
@@ -102,21 +102,21 @@ def _place(
         sizes = dict(batch=len(tokens), length=length, axes=config.axes)
         return Positions(check_positions(positions, **sizes, values=values, whole=whole))
     if config.axes != 1:
-        raise InputError(f"positions on {config.axes} axes cannot be guessed: pass positions=[n, {config.axes}]")
+        raise InputError(f"positions on {config.axes} axes have no default: pass positions=[n, {config.axes}]")
     if start and cache is not None and cache.explicit:
         raise InputError("this cache holds tokens at explicit positions: pass positions for the new ones too")
     restart = document_ids if config.document_positions == "restart" else None
-    before = cache.kept() if cache is not None else None
+    before = cache.real_tokens() if cache is not None else None
     if padding_mask is not None or restart is not None or before is not None:
         real = torch.ones_like(tokens, dtype=torch.bool) if padding_mask is None else padding_mask
-        return Positions(counted(real, restart, before if before is not None else start))
+        return Positions(count_positions(real, restart, before if before is not None else start))
     if cache is not None and cache.range is not None:
         return Positions(cache.range.values[:, start : start + length], first=start)
     return Positions.range(length, device=tokens.device)
 
 
 def readable(tensor: Tensor) -> bool:
-    """Whether the values of a tensor can be looked at."""
+    """Whether the values of a tensor can be read."""
     return not tensor.is_meta and not torch.compiler.is_compiling()
 
 
@@ -149,8 +149,8 @@ def _row(name: str, given: Tensor | None, tokens: Tensor) -> Tensor | None:
     return given.long()
 
 
-def _kept(padding_mask: Tensor | None, tokens: Tensor, *, whole: bool) -> Bool[Tensor, "#b n"] | None:
-    """A padding mask: boolean, or 0 and 1 as others write it. A part of a sequence may be padding throughout."""
+def _check_padding_mask(padding_mask: Tensor | None, tokens: Tensor, *, whole: bool) -> Bool[Tensor, "#b n"] | None:
+    """A padding mask as booleans; 0 and 1 are accepted. With a cache, a whole chunk may be padding."""
     boolean = isinstance(padding_mask, Tensor) and padding_mask.dtype == torch.bool
     number = _row("padding_mask", padding_mask.int() if boolean else padding_mask, tokens)  # type: ignore[union-attr]
     if number is None:
@@ -161,10 +161,3 @@ def _kept(padding_mask: Tensor | None, tokens: Tensor, *, whole: bool) -> Bool[T
         if whole and not number.any(dim=1).all():
             raise InputError("padding_mask marks a whole sequence as padding: leave that sequence out")
     return number.bool()
-
-
-def _runs(document_ids: Int[Tensor, "b n"]) -> Int[Tensor, "b n"]:
-    """Documents numbered from left to right: an id that comes again later is another document."""
-    change = torch.zeros_like(document_ids)
-    change[:, 1:] = document_ids[:, 1:] != document_ids[:, :-1]
-    return change.cumsum(dim=1)

@@ -1,28 +1,56 @@
-"""Packed documents, one row each: attention then costs what the documents cost, not what their row would."""
+"""Packed documents: their positions within a row, and their layout as one row per document.
+
+Laid out as rows, attention costs the squares of the documents' lengths, not the square of the packed row's.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ordinate.core.positions import AttentionContext, Positions
 
 
+def number_documents(document_ids: Int[Tensor, "b n"]) -> Int[Tensor, "b n"]:
+    """Number the documents of each row from left to right: an id that occurs again later is another document."""
+    change = torch.zeros_like(document_ids)
+    change[:, 1:] = document_ids[:, 1:] != document_ids[:, :-1]
+    return change.cumsum(dim=1)
+
+
+def count_positions(
+    padding_mask: Bool[Tensor, "#b n"],
+    document_ids: Int[Tensor, "#b n"] | None = None,
+    before: int | Int[Tensor, "b 1"] = 0,
+) -> Int[Tensor, "b n 1"]:
+    """Positions that count real tokens, restarting at 0 with each document; `before` real tokens are in the cache.
+
+    Padding has the position of the last real token before it, or 0.
+    """
+    count = padding_mask.long().cumsum(dim=1) + before
+    if document_ids is not None:
+        first = torch.ones_like(document_ids, dtype=torch.bool)
+        first[:, 1:] = document_ids[:, 1:] != document_ids[:, :-1]
+        ahead = (count - padding_mask.long()).expand(len(document_ids), -1)  # real tokens before this one
+        count = count - torch.where(first, ahead, 0).cummax(dim=1).values
+    return (count - 1).clamp(min=0).unsqueeze(-1)
+
+
 @dataclass(frozen=True)
 class Documents:
-    """Where the documents of some rows lie, the rows being one line of tokens, and how to lay them out side by side."""
+    """The documents of a batch of packed rows, flattened to one sequence of tokens, and their layout as rows."""
 
     starts: Int[Tensor, " documents"]
     lengths: Int[Tensor, " documents"]
-    number: Int[Tensor, " tokens"]  # the document that a token belongs to
-    slot: Int[Tensor, " tokens"]  # its place once documents are rows of equal length
-    token: Int[Tensor, " slots"]  # the token in each place; past the end of a document its last one stands again
+    number: Int[Tensor, " tokens"]  # the document of each token
+    slot: Int[Tensor, " tokens"]  # its index in the flattened rows of `longest` tokens, one per document
+    token: Int[Tensor, " slots"]  # the token in each slot; after the end of a document its last token, repeated
 
     @staticmethod
     def of(document_ids: Int[Tensor, "b n"]) -> "Documents":
-        """Neighbors with one id in one row are one document. Reads values, so it is not for compiled code."""
+        """Adjacent tokens of a row with equal ids form a document. Reads values, so compiled code cannot call it."""
         line = document_ids.flatten()
         new = torch.ones_like(line, dtype=torch.bool)
         new[1:] = line[1:] != line[:-1]
@@ -37,11 +65,11 @@ class Documents:
 
     @staticmethod
     def worth_laying_out(context: AttentionContext) -> "Documents | None":
-        """The documents of whole packed rows, if each padded to the longest makes fewer scores than the rows do."""
+        """The documents, if one padded row per document gives fewer scores than the packed rows; otherwise None."""
         ids = context.k.document_ids
-        if not context.separate or ids is None or context.padding_mask is not None or context.q is not context.k:
+        if not context.mask_documents or ids is None or context.padding_mask is not None or context.q is not context.k:
             return None
-        if context.relation is not None:  # of rows, not of documents
+        if context.relation is not None:  # it is given for rows, not for documents
             return None
         if ids.is_meta or torch.compiler.is_compiling():
             return None
@@ -58,16 +86,14 @@ class Documents:
         return laid_out.view(len(self.starts), self.longest, -1)
 
     def unpad(self, x: Float[Tensor, "documents longest c"], rows: int) -> Float[Tensor, "b n c"]:
-        """Back into as many rows as there were."""
+        """Back into the packed rows."""
         line: Tensor = _Unpad.apply(x.flatten(0, 1), self.slot)  # type: ignore[no-untyped-call]
         return line.view(rows, -1, x.shape[-1])
 
     def context(self, context: AttentionContext) -> AttentionContext:
-        """Every document against itself. Where all count from 0, they share one row of places."""
+        """Self-attention within each document. If all count from 0, they share one row of positions."""
         rows, padding_mask = len(self.number) // context.k.length, None
-        if (
-            not context.causal and int(self.lengths.min()) < self.longest
-        ):  # a causal document never sees what follows it
+        if not context.causal and int(self.lengths.min()) < self.longest:  # causal tokens never attend to padding after
             padding_mask = torch.arange(self.longest, device=self.token.device) < self.lengths[:, None]
         segments, tokens = (
             row if row is None else self._laid_out(row.expand(rows, -1))
@@ -89,7 +115,7 @@ class Documents:
 
 
 class _Pad(torch.autograd.Function):
-    """What stands past the end of a document is seen by nobody, so no gradient comes from there."""
+    """No token attends to the padding after a document, so no gradient comes from there."""
 
     @staticmethod
     def forward(ctx: Any, line: Tensor, token: Tensor, slot: Tensor) -> Tensor:

@@ -1,9 +1,12 @@
-"""Fused attention under a score term that depends on the distance alone, without any table of size n x n.
+"""Fused attention with a bias that depends on the relative position alone, without a bias of size n x n.
 
-The term is one line of numbers per head (`relative_line`). With queries in reverse order, the dense bias is a view of
-that line with strides (1, 1), which the fused CPU kernel reads as its mask. Causal queries go in blocks, each against
-the keys it can see, so the masked half costs nothing. The gradient of the line is the sum of the score gradients
-along diagonals.
+`bias` holds one number per head and diagonal of the score matrix (`AttentionContext.diagonals`): query i and key j have
+entry (q - 1 - i) + j. With queries in reverse order, i' = q - 1 - i, that is entry i' + j, so the dense bias is
+`bias.unfold(-1, k, 1)`: a view with strides (1, 1), which the fused CPU kernel accepts as its mask. Causal queries run
+in blocks, each against the keys up to its last query, so the masked half costs nothing.
+
+Backward, entry g of the bias received every score with i' + j = g, so its gradient is the sum of the score gradients
+along one antidiagonal of the reversed matrix. `tests/model/test_attention.py` holds all of this to plain attention.
 """
 
 from typing import Any
@@ -13,43 +16,53 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from ordinate.model.trained_bias import ROWS, Block, backward_kernel, forward_kernel, gradients
+from ordinate.model.trained_bias import ROWS, QueryBlock, backward_kernel, forward_kernel, gradients
 
 
 def toeplitz_attention(
     q: Float[Tensor, "b h q e"],
     k: Float[Tensor, "b h k e"],
     v: Float[Tensor, "b h k e"],
-    line: Float[Tensor, "#h g"],
+    bias: Float[Tensor, "#h g"],
     *,
     causal: bool,
 ) -> Float[Tensor, "b h q e"]:
-    """Attention whose scores get `line` added; the last query stands at the last key."""
-    out: Tensor = _GapAttention.apply(q, k, v, line, causal)  # type: ignore[no-untyped-call]
+    """Attention with `bias` added along the diagonals of the scores; the last query is the last key."""
+    out: Tensor = _ToeplitzAttention.apply(q, k, v, bias, causal)  # type: ignore[no-untyped-call]
     return out
 
 
-def _blocks(queries: int, keys: int, causal: bool, size: int) -> list[Block]:
-    """(first row, last row, keys) of each block, in reversed query order."""
+def _blocks(queries: int, keys: int, causal: bool, size: int) -> list[QueryBlock]:
+    """Blocks in reversed query order: the first one holds the last queries, which attend to all keys."""
     return [(row, min(row + size, queries), keys - row if causal else keys) for row in range(0, queries, size)]
 
 
-class _GapAttention(torch.autograd.Function):
+def _block_size(queries: int, causal: bool) -> int:
+    """Queries per kernel call: smaller blocks skip more of the masked half, but every call has a cost."""
+    return queries if not causal else 128 if queries <= 1024 else 512
+
+
+def _dense(bias: Tensor, keys: int) -> Tensor:
+    """The bias of reversed queries as a view, [1, #h, q, k]."""
+    return bias.unfold(-1, keys, 1).unsqueeze(0)
+
+
+class _ToeplitzAttention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, line: Tensor, causal: bool) -> Tensor:
-        back = q.flip(2)
-        out = torch.empty_like(back)
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias: Tensor, causal: bool) -> Tensor:
+        reversed_q = q.flip(2)
+        out = torch.empty_like(reversed_q)
         lse = q.new_empty(q.shape[:3])
-        table = line.detach().unfold(-1, k.shape[2], 1).unsqueeze(0)
-        ctx.blocks = _blocks(q.shape[2], k.shape[2], causal, _size(q.shape[2], causal))
+        dense = _dense(bias.detach(), k.shape[2])
+        ctx.blocks = _blocks(q.shape[2], k.shape[2], causal, _block_size(q.shape[2], causal))
         for first, last, keys in ctx.blocks:
-            mask = table[:, :, first:last, :keys]
+            mask = dense[:, :, first:last, :keys]
             part, norm = forward_kernel(
-                back[:, :, first:last], k[:, :, :keys], v[:, :, :keys], 0.0, False, attn_mask=mask
+                reversed_q[:, :, first:last], k[:, :, :keys], v[:, :, :keys], 0.0, False, attn_mask=mask
             )  # type: ignore[misc]
             out[:, :, first:last] = part
             lse[:, :, first:last] = norm
-        ctx.save_for_backward(back, k, v, line, out, lse)
+        ctx.save_for_backward(reversed_q, k, v, bias, out, lse)
         ctx.causal = causal
         return out.flip(2)
 
@@ -58,41 +71,43 @@ class _GapAttention(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None, None]:
         grad = grad.flip(2)
         if ctx.needs_input_grad[3]:
-            return *_all_gradients(ctx, grad), None
-        back, k, v, line, out, lse = ctx.saved_tensors
-        to_q, to_k, to_v = torch.empty_like(back), torch.zeros_like(k), torch.zeros_like(v)
-        table = line.unfold(-1, k.shape[2], 1).unsqueeze(0)
+            return *_gradients_with_bias(ctx, grad), None
+        reversed_q, k, v, bias, out, lse = ctx.saved_tensors
+        grad_q, grad_k, grad_v = torch.empty_like(reversed_q), torch.zeros_like(k), torch.zeros_like(v)
+        dense = _dense(bias, k.shape[2])
         for first, last, keys in ctx.blocks:
             rows, seen = slice(first, last), slice(0, keys)
             parts = backward_kernel(  # type: ignore[misc]
-                grad[:, :, rows], back[:, :, rows], k[:, :, seen], v[:, :, seen], out[:, :, rows], lse[:, :, rows],
-                0.0, False, attn_mask=table[:, :, rows, seen],
+                grad[:, :, rows], reversed_q[:, :, rows], k[:, :, seen], v[:, :, seen], out[:, :, rows],
+                lse[:, :, rows], 0.0, False, attn_mask=dense[:, :, rows, seen],
             )  # fmt: skip
-            to_q[:, :, rows] = parts[0]
-            to_k[:, :, seen] += parts[1]
-            to_v[:, :, seen] += parts[2]
-        return to_q.flip(2), to_k, to_v, None, None
+            grad_q[:, :, rows] = parts[0]
+            grad_k[:, :, seen] += parts[1]
+            grad_v[:, :, seen] += parts[2]
+        return grad_q.flip(2), grad_k, grad_v, None, None
 
 
-def _size(queries: int, causal: bool) -> int:
-    """Queries per call of the kernel: smaller blocks skip more of the masked half, but each costs something."""
-    return queries if not causal else 128 if queries <= 1024 else 512
+def _gradients_with_bias(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Gradients of queries, keys, values and of the bias, for a bias that is trained."""
+    reversed_q, k, v, bias, out, lse = ctx.saved_tensors
+    grad_bias = torch.zeros_like(bias)
+
+    def collect(block: QueryBlock, grad_scores: Tensor) -> None:
+        first, last, keys = block
+        summed = grad_scores.sum(dim=0) if len(bias) > 1 else grad_scores.sum(dim=(0, 1)).unsqueeze(0)
+        grad_bias[:, first : first + keys + last - first - 1] += antidiagonal_sums(summed)
+
+    blocks = _blocks(reversed_q.shape[2], k.shape[2], ctx.causal, ROWS)
+    grad_q, grad_k, grad_v = gradients(grad, reversed_q, k, v, _dense(bias, k.shape[2]), out, lse, blocks, collect)
+    return grad_q.flip(2), grad_k, grad_v, grad_bias
 
 
-def _all_gradients(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of queries, keys, values, and of the line: sums of score gradients along diagonals, [h, g]."""
-    back, k, v, line, out, lse = ctx.saved_tensors
-    table = line.unfold(-1, k.shape[2], 1).unsqueeze(0)
-    to_line = torch.zeros_like(line)
+def antidiagonal_sums(x: Float[Tensor, "h rows columns"]) -> Float[Tensor, "h sums"]:
+    """Entry g sums x[:, i, j] over i + j = g.
 
-    def collect(block: Block, change: Tensor) -> None:
-        first, last, width = block
-        steps = change.sum(dim=0) if len(line) > 1 else change.sum(dim=(0, 1)).unsqueeze(0)
-        # Rows laid out one number short of their width slide one step each, which puts diagonals into columns.
-        count = last - first
-        slid = torch.nn.functional.pad(steps, (0, count)).flatten(1)[:, : count * (width + count - 1)]
-        to_line[:, first : first + width + count - 1] += slid.view(len(line), count, -1).sum(dim=1)
-
-    blocks = _blocks(back.shape[2], k.shape[2], ctx.causal, ROWS)
-    to_q, to_k, to_v = gradients(grad, back, k, v, table, out, lse, blocks, collect)
-    return to_q.flip(2), to_k, to_v, to_line
+    Rows padded to rows + columns and then read rows + columns - 1 at a time move right by one more step each, which
+    puts every antidiagonal into one column.
+    """
+    heads, rows, columns = x.shape
+    padded = torch.nn.functional.pad(x, (0, rows)).flatten(1)[:, : rows * (columns + rows - 1)]
+    return padded.view(heads, rows, -1).sum(dim=1)

@@ -15,7 +15,7 @@ from torch.autograd.function import once_differentiable
 forward_kernel = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
 backward_kernel = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu_backward", None)
 
-Block = tuple[int, int, int]  # queries from, to, and how many keys they see
+QueryBlock = tuple[int, int, int]  # first query, last query (exclusive), number of keys they attend to
 ROWS = 64  # queries at a time in the backward pass: what they need stays in the processor's cache
 
 
@@ -45,27 +45,27 @@ def gradients(
     bias: Tensor,
     out: Tensor,
     lse: Tensor,
-    blocks: list[Block],
-    collect: Callable[[Block, Tensor], None],
+    blocks: list[QueryBlock],
+    collect: Callable[[QueryBlock, Tensor], None],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of queries, keys and values; those of scores go to `collect`, block by block, [b, h, rows, keys]."""
     b, h, scale = q.shape[0], q.shape[1], q.shape[-1] ** -0.5
     delta = (grad * out).sum(dim=-1, keepdim=True).flatten(0, 1)
     norm = lse.reshape(b * h, -1, 1)
     q, k, v, grad = ((x * scale if x is q else x).reshape(b * h, *x.shape[2:]) for x in (q, k, v, grad))
-    to_q, to_k, to_v = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
+    grad_q, grad_k, grad_v = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
     for first, last, keys in blocks:
         rows = slice(first, last)
         some_q, some_grad, some_k, some_v = q[:, rows], grad[:, rows], k[:, :keys], v[:, :keys]
         scores = torch.bmm(some_q, some_k.transpose(1, 2))
         scores.view(b, h, last - first, keys).add_(bias[:, :, rows, :keys])
         weights = scores.sub_(norm[:, rows]).exp_()
-        to_v[:, :keys].baddbmm_(weights.transpose(1, 2), some_grad)
-        change = torch.bmm(some_grad, some_v.transpose(1, 2)).sub_(delta[:, rows]).mul_(weights)
-        torch.bmm(change, some_k, out=to_q[:, rows])
-        to_k[:, :keys].baddbmm_(change.transpose(1, 2), some_q)
-        collect((first, last, keys), change.view(b, h, last - first, keys))
-    return to_q.mul_(scale).view(b, h, *q.shape[1:]), to_k.view(b, h, *k.shape[1:]), to_v.view(b, h, *v.shape[1:])
+        grad_v[:, :keys].baddbmm_(weights.transpose(1, 2), some_grad)
+        grad_scores = torch.bmm(some_grad, some_v.transpose(1, 2)).sub_(delta[:, rows]).mul_(weights)
+        torch.bmm(grad_scores, some_k, out=grad_q[:, rows])
+        grad_k[:, :keys].baddbmm_(grad_scores.transpose(1, 2), some_q)
+        collect((first, last, keys), grad_scores.view(b, h, last - first, keys))
+    return grad_q.mul_(scale).view(b, h, *q.shape[1:]), grad_k.view(b, h, *k.shape[1:]), grad_v.view(b, h, *v.shape[1:])
 
 
 class _BiasedAttention(torch.autograd.Function):
@@ -84,17 +84,17 @@ class _BiasedAttention(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
         q, k, v, bias, out, lse = ctx.saved_tensors
-        to_bias = torch.zeros_like(bias, memory_format=torch.contiguous_format)
+        grad_bias = torch.zeros_like(bias, memory_format=torch.contiguous_format)
         shared = [dim for dim in (0, 1) if bias.shape[dim] == 1 and q.shape[dim] > 1]
 
-        def collect(block: Block, change: Tensor) -> None:
+        def collect(block: QueryBlock, grad_scores: Tensor) -> None:
             first, last, keys = block
-            to_bias[:, :, first:last, :keys] = change.sum(dim=shared, keepdim=True) if shared else change
+            grad_bias[:, :, first:last, :keys] = grad_scores.sum(dim=shared, keepdim=True) if shared else grad_scores
 
         blocks = _blocks(q.shape[2], k.shape[2], ctx.start, ROWS)
-        return *gradients(grad, q, k, v, bias, out, lse, blocks, collect), to_bias, None
+        return *gradients(grad, q, k, v, bias, out, lse, blocks, collect), grad_bias, None
 
 
-def _blocks(queries: int, keys: int, start: int | None, size: int) -> list[Block]:
+def _blocks(queries: int, keys: int, start: int | None, size: int) -> list[QueryBlock]:
     ends = [(row, min(row + size, queries)) for row in range(0, queries, size)]
     return [(first, last, keys if start is None else min(start + last, keys)) for first, last in ends]

@@ -22,18 +22,18 @@ from ordinate.model.inputs import check_inputs, check_relation
 from ordinate.model.packed import Documents
 from ordinate.model.readout import of_documents, of_sequences
 
-_TOKENS = ("embedding.weight", "readout")  # what stands in for tokens
+_TOKENS = ("embedding.weight", "readout")  # initialized as token embeddings
 
 
 class Transformer(nn.Module):
-    """Tokens to logits. Encodings may be given as objects, one per layer, in place of those the configuration names."""
+    """Tokens to logits. `encodings`: objects, one per layer, instead of those that the configuration names."""
 
     def __init__(self, config: ModelConfig, encodings: Sequence[Encoding] | None = None, *, seed: int = 0) -> None:
         super().__init__()
         require(4 * config.weights, f"a model of dim {config.dim} and {config.layers} layers")
         self.config = config
         device = torch.get_default_device()
-        with torch.device("meta"):  # shapes first, so that no weight is drawn twice
+        with torch.device("meta"):  # shapes first: `reset` draws the weights once
             self.embedding = nn.Embedding(config.vocabulary, config.dim)
             self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
             self.norm = make_norm(config) if config.norm_place == "pre" else None
@@ -53,10 +53,10 @@ class Transformer(nn.Module):
         self.parts = distinct(self.per_layer)
         self.encodings = nn.ModuleList(self.parts)
         self.embedding_parts = [p for p in self.parts if type(p).embed is not Encoding.embed]
-        self.look_around = any("neighbors" in part.reads for part in self.parts)
+        self.look_around = any("neighbors" in part.extra_inputs for part in self.parts)
 
     def materialize(self, device: torch.device | str, seed: int = 0) -> "Transformer":
-        """Give a model that was built without storage its weights. Encodings are made afresh, buffers and all."""
+        """Allocate and initialize a model that was built on the meta device; encodings are created anew."""
         self.encodings = nn.ModuleList()
         self.to_empty(device=device)
         with torch.device(device):
@@ -66,9 +66,9 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def reset(self, seed: int, *, encodings: bool = True) -> None:
-        """Draw all weights anew, by name: parameters of equal name and shape start equal whatever the encoding.
+        """Initialize all weights by name: parameters of equal name and shape start equal under every encoding.
 
-        Drawn on the CPU and copied, so that a seed means the same weights on every device.
+        They are drawn on the CPU and copied, so that a seed gives the same weights on every device.
         """
         for name, weight in self.named_parameters():
             if name.startswith("encodings."):
@@ -89,18 +89,18 @@ class Transformer(nn.Module):
                 seen[part.name] += 1
 
     def _std(self, name: str, weight: Tensor) -> float:
-        """The spread that a matrix starts with."""
+        """The standard deviation that a matrix is initialized with."""
         given = self.config.init_std
         if name in _TOKENS:
             return self.config.token_std
         if given is None:
             return float(weight.shape[1] ** -0.5)
-        # as GPT-2, which has one spread for all matrices: what joins the residual stream is smaller in deep models
-        joins = name.endswith(("output.weight", "narrow.weight"))
-        return given / (2 * self.config.layers) ** 0.5 if joins else given
+        # as in GPT-2: one std for all matrices, smaller for those that write to the residual stream of a deep model
+        residual = name.endswith(("output.weight", "narrow.weight"))
+        return given / (2 * self.config.layers) ** 0.5 if residual else given
 
     def cache(self, batch: int, capacity: int) -> Cache:
-        """An empty cache for decoding."""
+        """An empty KV cache for decoding."""
         c, weight = self.config, self.embedding.weight
         if not c.causal:
             raise InputError("only a causal model can decode with a cache: this one is bidirectional")
@@ -117,13 +117,12 @@ class Transformer(nn.Module):
         relation: Tensor | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "b *n outputs"]:
-        """Logits for every token; if the read-out is a classification, for every sequence, or every document of
-        packed rows.
+        """Logits for every token; for a classification, for every sequence or every packed document.
 
-        positions: [n], [b, n] or [b, n, axes]; by default 0, 1, 2 ..., restarting with each document if the
-        configuration says so, and counting real tokens alone if there is padding. segments, document_ids: [b, n].
-        padding_mask: [b, n], false or 0 for padding. relation: [b, n, all tokens so far], how tokens are related, for
-        encodings that read it. cache: tokens seen before, to which these are added.
+        positions: [n], [b, n] or [b, n, axes]; by default 0, 1, 2, ..., restarting with each document if the
+        configuration says so, and counting real tokens only. segments, document_ids: [b, n]. padding_mask: [b, n],
+        false or 0 for padding. relation: [b, n, all tokens so far], relation types, for encodings that read them.
+        cache: the KV cache, to which these tokens are added.
         """
         token_positions = check_inputs(
             self.config, self.parts, tokens, positions, segments, document_ids, padding_mask, cache
@@ -140,39 +139,37 @@ class Transformer(nn.Module):
         return self._answer(x, token_positions.padding_mask, token_positions.document_ids)
 
     def states(self, tokens: Int[Tensor, "b n"], document_ids: Tensor | None = None) -> Float[Tensor, "b n d"]:
-        """The last hidden states, for those who make logits a few at a time."""
+        """The last hidden states, to compute logits in chunks."""
         positions = check_inputs(self.config, self.parts, tokens, document_ids=document_ids)
         return self.run(F.embedding(tokens.long(), self.embedding.weight), self.context(positions))
 
     @property
     def unembedding(self) -> Float[Tensor, "outputs d"]:
-        """What turns a hidden state into logits."""
+        """The weight that maps hidden states to logits."""
         return self.embedding.weight if self.head is None else self.head.weight
 
     def run(
         self, x: Float[Tensor, "b n d"], context: AttentionContext, cache: Cache | None = None
     ) -> Float[Tensor, "b n d"]:
-        """The blocks, from token embeddings to the last hidden states."""
-        x, bounds, documents = self.begin(x, context)
+        """All blocks: from token embeddings to the last hidden states."""
+        x, bounds, documents = self.embed_and_bind(x, context)
         if self.training and self.config.dropout > 0:
             x = F.dropout(x, self.config.dropout)
         for block, bound in zip(self.blocks, bounds, strict=True):
             x = block(x, bound, cache, documents)
         return x if self.norm is None else self.norm(x)
 
-    def begin(
+    def embed_and_bind(
         self, x: Float[Tensor, "b n d"], context: AttentionContext
     ) -> tuple[Float[Tensor, "b n d"], list[BoundEncoding], Documents | None]:
-        """Embeddings as the encodings change them, each layer's encoding bound to these places, and the documents if
-        they are laid out side by side."""
+        """Apply `embed`, bind every layer's encoding to the context, and return the documents if packed rows are
+        laid out as one row per document."""
         positions = context.q
-        if (
-            self.look_around and context.k is not context.q
-        ):  # their neighbors came earlier: embeddings of all tokens so far
+        if self.look_around and context.k is not context.q:  # `embed` reads the neighbors: all tokens so far
             assert context.k.tokens is not None
             positions, x = context.k, F.embedding(context.k.tokens.expand(len(x), -1), self.embedding.weight)
         for part in self.embedding_parts:
-            x = part.embed(x, positions.with_values(part.relabel(positions.values)))
+            x = part.embed(x, part.relabel_positions(positions))
         x = x if positions is context.q else x[:, context.start :]
         documents = Documents.worth_laying_out(context)
         context = context if documents is None else documents.context(context)
@@ -185,13 +182,13 @@ class Transformer(nn.Module):
     def context(
         self, positions: Positions, cache: Cache | None = None, relation: Tensor | None = None
     ) -> AttentionContext:
-        """These tokens against all they could see."""
-        separate = positions.document_ids is not None and self.config.document_mask
+        """These tokens as queries, with the cached tokens among the keys."""
+        mask_documents = positions.document_ids is not None and self.config.document_mask
         keys = positions if cache is None else cache.extended(positions)
-        return AttentionContext(positions, keys, self.config.causal, separate, relation=relation)
+        return AttentionContext(positions, keys, self.config.causal, mask_documents, relation=relation)
 
     def _append_readout(self, x: Tensor, positions: Positions) -> tuple[Tensor, Positions]:
-        """One more token, after the last: a trained vector that gathers the answer."""
+        """Append the read-out token: a trained vector after the last token."""
         assert self.readout is not None
         x = torch.cat((x, self.readout.to(x.dtype).expand(len(x), 1, -1)), dim=1)
         after = positions.values.amax(dim=1, keepdim=True) + 1

@@ -81,19 +81,19 @@ def _within(encoding: Encoding, setting: Setting) -> tuple[Setting, str]:
     try:
         encoding.check_range(numbers.along(encoding, 0, setting.reach)[0].k)
     except InputError as error:
-        if encoding.limit < setting.reach:
-            return replace(setting, reach=encoding.limit), str(error)
+        if encoding.max_positions < setting.reach:
+            return replace(setting, reach=encoding.max_positions), str(error)
         raise
     return setting, ""
 
 
 def _told(encoding: Encoding) -> Iterator[str]:
     """What the drawn tokens are, for encodings that look at more than positions."""
-    if "tokens" in encoding.reads:
+    if "tokens" in encoding.extra_inputs:
         yield f"The drawn text is {numbers.TEXT.strip()} again and again."
-    if "segments" in encoding.reads:
+    if "segments" in encoding.extra_inputs:
         yield "The second half of the drawn tokens is another segment."
-    if "relation" in encoding.reads:
+    if "relation" in encoding.extra_inputs:
         yield "The relation of two drawn tokens is their distance."
     if encoding.feature_width:
         yield "The contents of the drawn tokens are random."
@@ -105,7 +105,7 @@ def _figures(case: Case) -> Iterator[Figure]:
         yield from _added(case)
     if overrides(encoding, "rotate", "qk_scores"):
         yield from _turned(case)
-    if not encoding.biasless:
+    if encoding.has_bias:
         yield from _biased(case)
     if overrides(encoding, "qk_scores", "score_mod") and encoding.family != "rotation":
         yield from _changed(case)

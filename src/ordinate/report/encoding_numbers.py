@@ -85,9 +85,9 @@ def _pair(encoding: Encoding, positions: Positions) -> AttentionContext:
     digits = torch.tensor([int(c) if c.isdigit() else 10 + "+= ".index(c) for c in TEXT])
     positions = replace(positions, segments=2 * index // positions.length, tokens=digits[index % len(digits)])
     relation = None
-    if "relation" in encoding.reads:
+    if "relation" in encoding.extra_inputs:
         relation = (positions.values[:, :, None] - positions.values[:, None]).abs().sum(dim=-1)
-    return encoding.placed(AttentionContext(positions, positions, encoding.shape.causal, relation=relation))
+    return encoding.relabel_context(AttentionContext(positions, positions, encoding.shape.causal, relation=relation))
 
 
 @torch.no_grad()
@@ -120,7 +120,7 @@ def equal_scores(encoding: Encoding, context: AttentionContext, looks: int, seed
     Keys that the query does not see are no numbers.
     """
     shape, found = encoding.shape, []
-    row = context.rows(looks, looks + 1)
+    row = context.query_block(looks, looks + 1)
     for number, vectors in enumerate(unit_vectors(shape.head_dim, seed).split(16)):
         x = vectors[:, None, None].expand(-1, shape.heads, context.k.length, -1).contiguous()
         q, k, features = _rotated(encoding, context, x, x, seed, number)
@@ -206,7 +206,7 @@ def _scores(
     """Scores of all tokens with all, or of one with all that it sees, without biases."""
     q, k, features = _rotated(encoding, context, q, k, seed)
     if looks is not None:
-        context, q = context.rows(looks, looks + 1), q[:, :, looks : looks + 1]
+        context, q = context.query_block(looks, looks + 1), q[:, :, looks : looks + 1]
     scores = encoding.qk_scores(q, k, context, features)
     return encoding.score_mod(scores, q, k, context, features)
 

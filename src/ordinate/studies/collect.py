@@ -72,12 +72,12 @@ def _profile(state: StudyState, arm: Arm, configs: Sequence[RunConfig]) -> Profi
     results = [found for config in configs if (found := state.result(config))]
     first = results[0]
     parts = distinct(make_encodings(arm.base.model))
-    limit = min(part.limit for part in parts)
+    limit = min(part.max_positions for part in parts)
     maps = state.store.run(configs[0].id).folder / "attention.safetensors"
     return Profile(
         task=arm.task,
         encoding=arm.encoding,
-        past=next((part.past for part in parts if part.limit == limit), "computes"),
+        past=next((part.extrapolation for part in parts if part.max_positions == limit), "computes"),
         limit=None if limit >= LARGEST_POSITION else limit,
         parameters=first.parameters,
         own_parameters=first.encoding_parameters,

@@ -168,7 +168,7 @@ def _try(config: ModelConfig, task: Task, width: int) -> None:
         weights = sum(weight.numel() for weight in model.parameters())
         require(STATE * weights, f"training a model with {config.encoding} and its {weights} parameters")
         for part in model.parts:
-            for what in {"segments", "relation"} & set(part.reads):
+            for what in {"segments", "relation"} & set(part.extra_inputs):
                 raise InputError(f"{part.name} reads the {what} of tokens, which {task.name} does not give")
         positions = torch.zeros(width, config.axes, dtype=torch.long) if config.axes > 1 else None
         try:

@@ -32,7 +32,7 @@ class Scores:
 
 def reach(model: Transformer) -> int:
     """The first position that some encoding of the model cannot take."""
-    return min(part.limit for part in model.parts)
+    return min(part.max_positions for part in model.parts)
 
 
 def evaluate(

@@ -41,7 +41,7 @@ class Inputs:
     def of(model: Transformer, batch: int, length: int) -> "Inputs":
         draw = torch.Generator().manual_seed(0)
         tokens = torch.randint(0, VOCABULARY, (batch, length), generator=draw)
-        reads = {what for part in model.parts for what in part.reads}
+        reads = {what for part in model.parts for what in part.extra_inputs}
         index, told = torch.arange(length), {}
         if model.config.axes > 1:
             told["positions"] = grid(length, model.config.axes)

@@ -198,7 +198,7 @@ def _decoding(model: Transformer, base: Transformer, sizes: Sizes) -> tuple[Rati
     plain, own = (decoding_step(made, sizes.length, steps) for made in (base, model))
     ratio = _ratio(plain, own, steps - warmup, warmup=warmup)
     context = Inputs.of(model, 1, sizes.length).context(model)
-    return ratio, paths(model, context.rows(sizes.length - 1, sizes.length), 1, trains=False)
+    return ratio, paths(model, context.query_block(sizes.length - 1, sizes.length), 1, trains=False)
 
 
 def _ratio(plain: Callable[[], object], own: Callable[[], object], rounds: int, *, warmup: int) -> Ratio:

@@ -187,7 +187,7 @@ class TaskRecipe:
             )
             plain = F.embedding(tokens, self.model.embedding.weight)
             token_positions = check_inputs(self.config.model, self.model.parts, tokens, positions, None, document_ids)
-            changed, *_ = self.model.begin(plain, self.model.context(token_positions))
+            changed, *_ = self.model.embed_and_bind(plain, self.model.context(token_positions))
             added = (changed - plain).norm(dim=-1).mean().item()
         size = plain.norm(dim=-1).mean().item()
         if not math.isfinite(size + added):

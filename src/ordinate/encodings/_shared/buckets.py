@@ -7,16 +7,16 @@ from jaxtyping import Int, Num
 from torch import Tensor
 
 
-def log_bucket(gap: Num[Tensor, "*shape"], *, causal: bool, buckets: int, farthest: int) -> Int[Tensor, "*shape"]:
-    """The bucket of each gap (query minus key position).
+def log_bucket(relative: Num[Tensor, "*shape"], *, causal: bool, buckets: int, farthest: int) -> Int[Tensor, "*shape"]:
+    """The bucket of each relative (query minus key position).
 
     Half of the buckets hold one distance each, the others grow logarithmically up to `farthest`, past which all share
     the last. When not causal, the first half of all buckets looks back and the second half ahead.
     """
-    ahead, distance = torch.zeros_like(gap, dtype=torch.long), gap.clamp(min=0)
+    ahead, distance = torch.zeros_like(relative, dtype=torch.long), relative.clamp(min=0)
     if not causal:
         buckets //= 2
-        ahead, distance = (gap < 0) * buckets, gap.abs()
+        ahead, distance = (relative < 0) * buckets, relative.abs()
     exact = buckets // 2
     # float32 and this order of operations: the boundaries of pretrained T5 models depend on the rounding
     far = torch.log(distance.clamp(min=1).float() / exact) / math.log(farthest / exact) * (buckets - exact)

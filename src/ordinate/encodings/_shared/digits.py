@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from ordinate.core.encoding import Encoding, Past, Shape
+from ordinate.core.encoding import Encoding, Extrapolation, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.positions import LARGEST_POSITION, Positions
 from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
@@ -28,8 +28,8 @@ class DigitEncoding(Encoding):
         scale_tokens: ScaleTokens = False,
         dropout: Dropout = 0.0,
     ) -> None:
-        past, limit = digit_range(shape.dim, self.base)
-        super().__init__(shape, past=past, limit=limit)
+        extrapolation, limit = digit_range(shape.dim, self.base)
+        super().__init__(shape, extrapolation=extrapolation, max_positions=limit)
         if limit < shape.length:
             raise InputError(
                 f"{self.name} has a channel for each digit of a position: {shape.dim} of them end at {limit - 1},"
@@ -60,7 +60,7 @@ def needed(base: int) -> int:
     return next(count for count in range(1, LARGEST_POSITION) if base**count >= LARGEST_POSITION)
 
 
-def digit_range(width: int, base: int) -> tuple[Past, int]:
-    """What an encoding with so many digits declares: what happens past the trained length, and its limit."""
+def digit_range(width: int, base: int) -> tuple[Extrapolation, int]:
+    """The extrapolation and the max_positions of an encoding with so many digits."""
     limit = base ** min(width, needed(base))
     return ("computes", LARGEST_POSITION) if limit >= LARGEST_POSITION else ("refuses", limit)

@@ -32,7 +32,7 @@ def convolved(
     total = torch.zeros_like(rows[:, back:])
     for step, tap in enumerate(taps):
         part = rows[:, back - step : back - step + n] * tap
-        own = None if cached else positions.follows(step)
+        own = None if cached else positions.has_previous(step)
         total = total + (part if own is None else part * own.unsqueeze(-1))
     return total
 

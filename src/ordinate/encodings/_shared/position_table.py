@@ -8,7 +8,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 from torch.nn import functional as F
 
-from ordinate.core.encoding import Past, Shape
+from ordinate.core.encoding import Extrapolation, Shape
 from ordinate.core.parameters import Param
 from ordinate.core.positions import LARGEST_POSITION
 from ordinate.core.precision import upcast
@@ -33,12 +33,12 @@ class RowRange:
 
     def declared(self, shape: Shape) -> dict[str, Any]:
         """What an encoding with such a table declares of itself."""
-        past: dict[str, Past] = {"refuse": "refuses", "clip": "clips", "interpolate": "extends"}
+        extrapolation: dict[str, Extrapolation] = {"refuse": "refuses", "clip": "clips", "interpolate": "extends"}
         stretched = "past its rows the whole table is stretched over the current length"
         return {
-            "past": "untrained" if self.rows > shape.length else past[self.beyond],
-            "limit": self.rows if self.beyond == "refuse" else LARGEST_POSITION,
-            "exempt": dict.fromkeys(("cached_past", "packed_past", "prefix_past"), stretched)
+            "extrapolation": "untrained" if self.rows > shape.length else extrapolation[self.beyond],
+            "max_positions": self.rows if self.beyond == "refuse" else LARGEST_POSITION,
+            "skip_contracts": dict.fromkeys(("cached_past", "packed_past", "prefix_past"), stretched)
             if self.beyond == "interpolate"
             else None,
         }

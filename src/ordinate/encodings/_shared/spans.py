@@ -26,7 +26,7 @@ def digit_counts(positions: Positions, digits: Digits) -> Int[Tensor, "#b n"]:
     if positions.padding_mask is not None:
         digit = digit & positions.padding_mask
     goes_on = digit & torch.nn.functional.pad(digit, (1, 0))[:, : positions.length]
-    own = positions.follows(1)
+    own = positions.has_previous(1)
     if own is not None:
         goes_on = goes_on & own
     count = digit.long().cumsum(dim=1)
