@@ -7,6 +7,7 @@ import pytest
 
 from ordinate.app import comparison_view
 from ordinate.app.figure_view import plain
+from ordinate.report.summary import main_ranges, summary_table
 from ordinate.statistics.sentences import sentences
 from ordinate.store import Store
 from ordinate.store.examples import open_examples
@@ -87,7 +88,7 @@ def test_the_gap_is_of_the_seeds_that_count(filled: Store) -> None:
     kept = study_store.find(filled, study(filled))
     comparison = collect(StudyState(kept.study, filled), kept.command)
     task = comparison.analysis.tasks[0]
-    table = comparison_view.overview(task)
+    table = comparison_view.frame(summary_table(task, "accuracy", main_ranges(task)))
     assert list(table["encoding"]) == list(task.encodings)
     for row, encoding in zip(table.to_dict("records"), task.encodings, strict=True):
         if task.learned[encoding][0] == 0:  # nobody counts beyond

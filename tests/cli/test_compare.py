@@ -53,7 +53,8 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert re.search(r"^A claim about .* takes 4 seeds; there are 3\.$", done.out, re.M)
     header = next(line for line in done.out.splitlines() if line.startswith("encoding"))
     assert re.split(r"  +", header.strip()) == [
-        "encoding", "learned", "steps to learn", "in distribution", "OOD length 7 (1.4x)", "reach", "there"
+        "encoding", "verdict", "learned", "steps to learn", "reach", "gap", "loss gap", "ID length 5",
+        "OOD length 7 (1.4x)",
     ]  # fmt: skip
     page = Path(re.findall(r"Report: (.*)", done.err)[0])
     assert page.name == "report.html" and page.stat().st_size > 1e6

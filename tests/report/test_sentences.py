@@ -267,10 +267,10 @@ def test_the_table_of_a_terminal_has_a_row_per_encoding() -> None:
     text = printed(analyze(observed(STORY), steps=steps))
     head, *rows = text.strip().splitlines()[1:8]
     assert "recall, 6 seeds  (trained to 32, floor 0.06 at OOD length 64 (2x))" in text
-    for name in ("learned", "steps to learn", "in distribution", "OOD length 64 (2x)", "reach", "there"):
+    for name in ("learned", "steps to learn", "ID length 32", "OOD length 64 (2x)", "reach", "verdict", "gap"):
         assert name in head
     assert [row.split()[0] for row in rows] == ["rope", "t5", "sinusoidal", "learned", "alibi", "none"]
-    row = "rope 6/6 200 (100 to >2000) 0.998 0.998 [0.997, 0.999] 4x solves"
+    row = "rope solves 6 of 6 200 (100 to >2000) 4x 0.000 0.998 0.998 [0.997, 0.999]"
     assert " ".join(rows[0].split()) == row
     assert all(len(line.rstrip()) <= 110 for line in text.splitlines()) and "OOD length 96" not in text
 

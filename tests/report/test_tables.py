@@ -12,8 +12,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from ordinate.report import render
-from ordinate.report.comparison_tables import matrix, pairs, ranks, results, settings, summary, sweep, tables, winner
+from ordinate.report.comparison_tables import matrix, pairs, ranks, results, settings, summary, sweep, tables
 from ordinate.report.json_document import Entries, as_json, table_document
+from ordinate.report.summary import winner
 from ordinate.report.table import Column, LazyRows, Table, comma_separated, csv_field, latex, markdown
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
@@ -149,14 +150,15 @@ def test_a_summary_tells_words_means_and_intervals() -> None:
     table = summary(comparison, task)
     rows = {row[0]: row for row in table.rows}
     assert tuple(rows) == task.encodings
-    assert [column.title for column in table.columns[1:4]] == ["learned", "steps to learn", "reach"]
-    assert [column.title for column in table.columns[4:]] == [r.name for r in task.ranges]
-    assert rows["none"][1:4] == ("0 of 5", "120 (60 to 180)", "-")
-    assert str(rows["none"][4]).startswith("did not fit 0.3") and str(rows["none"][5]).startswith("did not fit (0.3")
-    assert str(rows["rope"][3]) == "1x (1x to 3x)" and rows["learned"][6] == "out of range"
-    assert re.fullmatch(r"partial 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", str(rows["sinusoidal"][5]))
+    assert [column.title for column in table.columns[1:6]] == ["verdict", "learned", "steps to learn", "reach", "gap"]
+    assert [column.name for column in table.columns[6:]] == [r.name for r in task.ranges]
+    assert rows["none"][2:6] == ("0 of 5", "120 (60 to 180)", "-", None)
+    assert str(rows["none"][6]).startswith("did not fit 0.3") and str(rows["none"][7]).startswith("did not fit (0.3")
+    assert rows["none"][1] == rows["none"][7]
+    assert str(rows["rope"][4]) == "1x (1x to 3x)" and rows["learned"][8] == "out of range"
+    assert re.fullmatch(r"partial 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", str(rows["sinusoidal"][7]))
     one = summary(sample(seeds=1), sample(seeds=1).analysis.tasks[0])
-    assert "solves 1.000 (1 seed)" in [row[4] for row in one.rows]
+    assert "solves 1.000 (1 seed)" in [row[6] for row in one.rows]
 
 
 def test_results_report_nothing_of_seeds_that_did_not_learn_it() -> None:
@@ -182,7 +184,7 @@ def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
             assert -1 <= values["low"] <= values["difference"] <= values["high"] <= 1
     row = dict(zip((c.name for c in matrix(comparison).columns), matrix(comparison).rows[2], strict=True))
     assert (row["encoding"], row["limit"], row["past"]) == ("learned", "96", "untrained")
-    assert (row["word"], row["memory_mb"], row["reach"]) == ("partial", 48, "1x")
+    assert (row["verdict"], row["memory_mb"], row["reach"]) == ("partial", 48, "1x")
     assert row["steps"] == "240 (180 to 300)"
     assert row["norm_ratio"] == pytest.approx(0.1 / 0.23)
     scopes = {(row[0], row[1]) for row in ranks(comparison).rows}

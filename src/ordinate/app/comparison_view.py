@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -12,12 +13,12 @@ from ordinate.report import FORMATS, render
 from ordinate.report.chart import Chart
 from ordinate.report.comparison_tables import tables
 from ordinate.report.figures import figures
+from ordinate.report.summary import main_ranges, summary_columns, summary_table
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
-from ordinate.statistics.phrases import cell_words, learned_words, mean_and_interval, reach_words, steps_words
 from ordinate.statistics.sentences import sentences
-from ordinate.statistics.types import Cell, TaskAnalysis
+from ordinate.statistics.types import TaskAnalysis
 
 MOST_TASKS = 20  # that are shown one by one
 MOST_RANGES = 60  # columns of a summary
@@ -74,46 +75,15 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
     if task.alarms:
         with st.expander(f"Know before you believe it: {len(task.alarms)} note{'s' * (len(task.alarms) != 1)}"):
             st.markdown("\n".join(f"- **{kind}**: {plain(words)}" for kind, words in alarm_lines(task.alarms)))
-    st.dataframe(overview(task), hide_index=True, placeholder="", key=f"{key}-{task.task}-overview")
     metric = comparison.metrics.get(task.task, "score")
-    st.caption(
-        f"Mean {plain(metric)} with its 95 % interval, of the seeds that count: beyond, those that learned the task. "
-        "Gap: how much the same seeds lose there. Reach: up to where every tested length is at the bar."
+    table = summary_table(task, metric, main_ranges(task), verdicts=False)
+    st.dataframe(
+        frame(table), hide_index=True, placeholder="", key=f"{key}-{task.task}-summary", column_config=_config(task)
     )
+    st.caption(plain(table.note))
     _beside(charts, f"{key}-{task.task}", beside)
     maps = {p.encoding: p.attention for p in comparison.profiles if p.task == task.task and p.attention is not None}
     figure_view.choose_attention(maps, f"{key}-{task.task}", what="Encoding")
-
-
-def overview(task: TaskAnalysis) -> pd.DataFrame:
-    """One row per encoding: in and out of distribution, the gap between them, learning, reach and the word."""
-    inside = next((r for r in reversed(task.ranges) if r.split == "id"), None)
-    beyond = task.shown
-    rows = []
-    for encoding in task.encodings:
-        there = beyond.cell(encoding)
-        row: dict[str, str | float | None] = {"encoding": encoding, "verdict": cell_words(there)}
-        row |= {"reach": reach_words(task.reach[encoding])} if task.reach else {}
-        row |= {"learned": learned_words(task.learned[encoding])} if task.learned else {}
-        row |= {"steps to learn": steps_words(task.steps.get(encoding))} if task.steps else {}
-        if inside is not None and inside is not beyond:
-            row[inside.name] = mean_and_interval(inside.cell(encoding).interval)
-        row[beyond.name] = mean_and_interval(there.interval)
-        if inside is not None and inside is not beyond:
-            row["gap"] = _gap(inside.cell(encoding), there)
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _gap(inside: Cell, beyond: Cell) -> float | None:
-    """What the seeds that count beyond lose there; none if no seed does."""
-    scores = dict(zip(inside.seeds, inside.scores, strict=True))
-    lost = [
-        here - there
-        for seed, there, counts in zip(beyond.seeds, beyond.scores, beyond.counted, strict=True)
-        if counts and there is not None and (here := scores.get(seed)) is not None
-    ]
-    return round(sum(lost) / len(lost), 3) if lost else None
 
 
 def _beside(charts: Sequence[Chart], key: str, count: int) -> None:
@@ -129,9 +99,20 @@ def frame(table: Table) -> pd.DataFrame:
     columns: dict[str, list[object]] = {}
     for index, column in enumerate(table.columns):
         values = [row[index] for row in table.rows]
-        number = is_number(index, table)
+        number = is_number(index, table) or (column.form and all(value is None for value in values))
         columns[column.title] = list(values) if number else [shown(value, column) for value in values]
     return pd.DataFrame(columns)
+
+
+def _config(task: TaskAnalysis) -> dict[str, Any]:
+    """Help of the summary's columns, and three digits for numbers."""
+    columns = summary_columns(task, main_ranges(task))
+    return {
+        c.title: st.column_config.NumberColumn(help=c.help or None, format="%.3f")
+        if c.form
+        else st.column_config.Column(help=c.help or None)
+        for c in columns
+    }
 
 
 def _tables(comparison: Comparison, key: str) -> None:

@@ -72,13 +72,17 @@ def _tell(bar: "Bar", config: "RunConfig", now: "Progress") -> None:
 
 
 def show_result(result: "RunResult", config: "RunConfig", console: "Console | None" = None) -> None:
-    """Scores by length with what they must be seen against."""
+    """The run's row of the summary, its scores by length beside the baselines, and remarks."""
     from rich.console import Console
     from rich.text import Text
+
+    from ordinate.report.terminal import table
+    from ordinate.studies.study_analysis import analyze_run
 
     console = console or Console(width=None if sys.stdout.isatty() else 120, highlight=False, markup=False)
     named = config.model.encoding if isinstance(config.model.encoding, str) else ", ".join(config.model.encoding)
     console.print(Text.assemble("\n", (config.task, "bold"), " with ", (named, "bold"), f", seed {config.seed}"))
+    console.print(table(analyze_run(result, named, config.seed, config.steps)), "")
     console.print(_table(result))
     for line in _remarks(result, config):
         console.print(line)

@@ -6,86 +6,40 @@ from dataclasses import fields, replace
 
 from ordinate.report.chart import file_names
 from ordinate.report.json_document import jsonable
+from ordinate.report.summary import shared_columns, summary_name, summary_table, winner
 from ordinate.report.table import Column, LazyRows, Table, Value
 from ordinate.results.comparison import ComparedRun, Comparison
 from ordinate.statistics.observations import range_name
 from ordinate.statistics.phrases import (
     cell_words,
-    learned_words,
-    mean_and_interval,
     outcome_words,
-    reach_words,
-    steps_words,
 )
 from ordinate.statistics.ranks import Ranks
-from ordinate.statistics.types import Basis, Cell, Contrast, TaskAnalysis
+from ordinate.statistics.types import Basis, Contrast, TaskAnalysis
 
 SCORE, P = ".3f", ".3g"
 ENCODING, TASK, RANGE = Column("encoding", "encoding"), Column("task", "task"), Column("range", "range")
 
 
 def tables(comparison: Comparison, tasks: Sequence[TaskAnalysis] | None = None) -> Iterator[Table]:
-    """One summary per task, of all tasks unless some are named; then results, pairs, matrix, ranks and sweep of all."""
-    told, others = comparison.analysis.tasks if tasks is None else tasks, (results, pairs, matrix, ranks, sweep)
-    names = file_names(map(_summary_name, told))
-    for task in told:
-        yield replace(summary(comparison, task), name=names[_summary_name(task)])
-    yield from (table for make in (*others, settings, runs) if (table := make(comparison)).rows)
-
-
-def _summary_name(task: TaskAnalysis) -> str:
-    return f"summary {task.task}"
+    """The summary of each task, of all tasks by default; then results, pairs, matrix, ranks, sweep, settings, runs."""
+    chosen = comparison.analysis.tasks if tasks is None else tasks
+    names = file_names(map(summary_name, chosen))
+    for task in chosen:
+        yield replace(summary(comparison, task), name=names[summary_name(task)])
+    makers = (results, pairs, matrix, ranks, sweep, settings, runs)
+    yield from (table for make in makers if (table := make(comparison)).rows)
 
 
 def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
-    """Encodings by ranges: the word and the mean with its interval; before them learning and reach."""
-    heads = [
-        *([Column("learned", "learned")] if task.learned else []),
-        *([Column("steps", "steps to learn")] if task.steps else []),
-        *([Column("reach", "reach")] if task.reach else []),
-    ]
-    columns = (ENCODING, *heads, *(Column(r.name, r.name) for r in task.ranges))
-    rows: list[tuple[Value, ...]] = []
-    bold = set()
-    for encoding in task.encodings:
-        head: list[Value] = [encoding]
-        head += [learned_words(task.learned[encoding])] if task.learned else []
-        head += [steps_words(task.steps.get(encoding))] if task.steps else []
-        head += [reach_words(task.reach[encoding])] if task.reach else []
-        if winner(task) == encoding:
-            bold.add((len(rows), len(head) + task.headline))
-        rows.append((*head, *(_cell(r.cell(encoding)) for r in task.ranges)))
-    metric = comparison.metrics.get(task.task, "score")
-    note = f"Mean {metric} over the seeds that count, with its 95 % interval."
-    if task.learned:
-        note += f" Learned: in distribution at or above {task.bar:g}; other seeds do not count at other ranges."
-    if task.reach:
-        note += " Reach: up to where every tested length is at that bar, in multiples of the longest trained length."
-    if task.bar is None and task.direction == "lower":
-        note += " Lower is better."
-    note += f" Pairs are tested at {task.shown.name} alone; "
-    note += (
-        "bold: above every other encoding that can go there, by score or by the seeds that learned the task."
-        if bold
-        else "not one is shown to be above all others there."
-    )
-    return Table(_summary_name(task), f"{task.task}: {metric}", columns, tuple(rows), frozenset(bold), note)
-
-
-def _cell(cell: Cell) -> str | None:
-    """`solves 0.998 [0.995, 1.000]`."""
-    return f"{cell_words(cell)} {mean_and_interval(cell.interval)}".strip() or None
-
-
-def winner(task: TaskAnalysis) -> str | None:
-    """The encoding that the tests set above each of the others on the headline range."""
-    return task.verdict.use[0] if len(task.verdict.use) == 1 else None
+    """One row per encoding, with every range."""
+    return summary_table(task, comparison.metrics.get(task.task, "score"), task.ranges)
 
 
 def results(comparison: Comparison) -> Table:
     """One row per task, range and encoding."""
     columns = (
-        TASK, RANGE, Column("split", "split"), Column("length", "length"), ENCODING, Column("word", "word"),
+        TASK, RANGE, Column("split", "split"), Column("length", "length"), ENCODING, Column("verdict", "verdict"),
         Column("learned", "learned"), Column("of", "of"), Column("mean", "mean", SCORE),
         Column("low", "95 % low", SCORE),
         Column("high", "95 % high", SCORE), Column("minimum", "min", SCORE), Column("maximum", "max", SCORE),
@@ -97,7 +51,7 @@ def results(comparison: Comparison) -> Table:
     for record, (task, r, cell) in zip(comparison.analysis.each_record(), cells, strict=True):
         if r is task.shown and winner(task) == cell.encoding:
             bold.add((len(rows), names.index("mean")))
-        record["word"] = cell_words(cell)
+        record["verdict"] = cell_words(cell)
         rows.append(tuple(record[name] for name in names))
     note = (
         "n: seeds that count. Normalized: 0 at chance, 1 when all is right. Floor: the best score without order. "
@@ -144,35 +98,33 @@ def _tested_at(task: TaskAnalysis, pair: Contrast) -> str:
 
 
 def matrix(comparison: Comparison) -> Table:
-    """What each encoding can, costs and needs, as measured."""
+    """The summary of every task, beside what each encoding costs and how far it goes."""
+    known = {task.task: task for task in comparison.analysis.tasks}
+    shared = shared_columns(known.values())
     columns = (
         TASK, ENCODING, Column("limit", "maximum length"), Column("past", "past the trained length"),
-        Column("reach", "reach"), Column("word", "generalization"), Column("mean", "mean there", SCORE),
-        Column("steps", "steps to learn"), Column("own_parameters", "own parameters", ","),
-        Column("parameters", "all parameters", ","), Column("step_ms", "ms per step", ".1f"),
-        Column("memory_mb", "memory, MB", ".1f"), Column("rate", "learning rate", "g"),
-        Column("norm_ratio", "encoding / embedding norm", ".2f"),
+        *(c.column for c in shared), Column("mean", "mean on the headline range", SCORE),
+        Column("own_parameters", "own parameters", ","), Column("parameters", "all parameters", ","),
+        Column("step_ms", "ms per step", ".1f"), Column("memory_mb", "memory, MB", ".1f"),
+        Column("rate", "learning rate", "g"), Column("norm_ratio", "encoding / embedding norm", ".2f"),
     )  # fmt: skip
-    tasks = {task.task: task for task in comparison.analysis.tasks}
     rows: list[tuple[Value, ...]] = []
     for profile in comparison.profiles:
-        task = tasks.get(profile.task)
-        there: tuple[Value, ...] = (None, None, None)
-        steps = None
-        if task is not None and profile.encoding in task.encodings:
-            cell = task.shown.cell(profile.encoding)
-            reach = reach_words(task.reach.get(profile.encoding))
-            there = (reach, cell_words(cell), cell.interval.mean if cell.interval else None)
-            steps = steps_words(task.steps.get(profile.encoding))
+        task, encoding = known.get(profile.task), profile.encoding
+        scores: list[Value] = [None] * (len(shared) + 1)
+        if task is not None and encoding in task.encodings:
+            interval = task.shown.cell(encoding).interval
+            scores = [c.cell(task, encoding) if c.applies(task) else None for c in shared]
+            scores.append(interval.mean if interval else None)
         ratio = profile.encoding_norm / profile.embedding_norm if profile.embedding_norm else None
         memory = None if profile.memory is None else profile.memory / 1e6
         limit = "no limit" if profile.limit is None else str(profile.limit)
         rows.append((
-            profile.task, profile.encoding, limit, profile.past, *there, steps, profile.own_parameters,
-            profile.parameters, profile.step_ms, memory, profile.rate, ratio,
+            profile.task, encoding, limit, profile.past, *scores, profile.own_parameters, profile.parameters,
+            profile.step_ms, memory, profile.rate, ratio,
         ))  # fmt: skip
-    where = "; ".join(f"{task}: {analyzed.shown.name}" for task, analyzed in tasks.items())
-    return Table("matrix", "Matrix of encodings", columns, tuple(rows), note=f"Generalization is measured at {where}.")
+    where = "; ".join(f"{name}: {task.shown.name}" for name, task in known.items())
+    return Table("matrix", "Matrix of encodings", columns, tuple(rows), note=f"Headline ranges: {where}.")
 
 
 def ranks(comparison: Comparison) -> Table:

@@ -11,9 +11,10 @@ from ordinate import __version__
 from ordinate.core.extras import optional
 from ordinate.report.chart import Figure, Heat, file_names, thin
 from ordinate.report.colors import Style, styles
-from ordinate.report.comparison_tables import tables, winner
+from ordinate.report.comparison_tables import tables
 from ordinate.report.draw_plotly import SETTINGS, draw, height
 from ordinate.report.figures import MOST_RANKED, MOST_TASKS, figures
+from ordinate.report.summary import SummaryColumn, summary_columns, summary_note, winner
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
@@ -22,9 +23,6 @@ from ordinate.statistics.phrases import (
     cell_words,
     counted,
     css_class,
-    learned_words,
-    reach_words,
-    steps_words,
 )
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Analysis, Cell, Range, TaskAnalysis
@@ -122,20 +120,21 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
     """What the page says about one task."""
     low, high = comparison.trained.get(task.task, (None, None))
     lengths = None if high is None else f"{low} to {high}" if low != high else str(high)
+    metric, columns = comparison.metrics.get(task.task, "score"), summary_columns(task, _shown_ranges(task))
     mine = [(index, figure) for index, figure in enumerate(drawn) if figure.task == task.task]
     return {
         "name": task.task,
         "anchor": f"task-{anchor}",
-        "metric": comparison.metrics.get(task.task, "score"),
+        "metric": metric,
         "lengths": lengths,
         "headline": task.shown.name,
         "needs": _needs(comparison.analysis),
         "analysis": task,
         "sentences": sentences(comparison.analysis, task),
         "alarms": [{"kind": kind, "text": words} for kind, words in alarm_lines(task.alarms)],
-        "ranges": [{"name": r.name, "chance": r.chance, "floor": r.floor} for r in _shown_ranges(task)],
-        "rows": [_row(task, encoding) for encoding in task.encodings[:MOST_ROWS]],
-        "bold": winner(task) is not None,
+        "columns": columns,
+        "rows": [_row(task, encoding, columns) for encoding in task.encodings[:MOST_ROWS]],
+        "note": summary_note(task, metric),
         "charts": [_figure(index, figure) for index, figure in mine if not isinstance(figure, Heat)],
         "maps": [_figure(index, figure) for index, figure in mine if isinstance(figure, Heat)],
     }
@@ -155,37 +154,33 @@ def _needs(analysis: Analysis) -> str:
     return f"; a claim about {pairs} of this comparison takes {counted(analysis.seeds_needed, 'seed')}"
 
 
-def _row(task: TaskAnalysis, encoding: str) -> dict[str, Any]:
-    """One encoding on all ranges."""
-    learned, of = task.learned.get(encoding, (0, 0))
-    reach = task.reach.get(encoding)
-    steps = task.steps.get(encoding)
-    return {
-        "encoding": encoding,
-        "learned": learned_words((learned, of)),
-        "learned_value": learned / of if of else None,
-        "reach": reach_words(reach),
-        "reach_value": reach.median if reach else None,
-        "steps": steps_words(steps),
-        "steps_value": steps.median if steps and steps.seeds else None,
-        "cells": [
-            _summary(r.cell(encoding), r is task.shown and winner(task) == encoding) for r in _shown_ranges(task)
-        ],
-    }
+def _row(task: TaskAnalysis, encoding: str, columns: Sequence[SummaryColumn]) -> list[dict[str, Any]]:
+    """The cells of one encoding: the text, the number to sort by, and the scores of a range."""
+    cells = []
+    for column in columns:
+        value, badge = column.value(task, encoding), task.shown.cell(encoding) if column.name == "verdict" else None
+        number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        scores = None
+        if column.range is not None:
+            bold = column.range is task.shown and winner(task) == encoding
+            scores = _scores(column.range.cell(encoding), bold)
+        text = column.shown(task, encoding)
+        cells.append({"text": text, "value": number, "scores": scores, "kind": css_class(badge) if badge else ""})
+    return cells
 
 
-def _summary(cell: Cell, bold: bool) -> dict[str, Any]:
+def _scores(cell: Cell, bold: bool) -> dict[str, Any]:
     mean = cell.interval
-    summary: dict[str, Any] = {"word": cell_words(cell), "kind": css_class(cell), "mean": None, "bold": bold}
+    scores: dict[str, Any] = {"verdict": cell_words(cell), "kind": css_class(cell), "mean": None, "bold": bold}
     if mean is not None:
-        summary |= {
+        scores |= {
             "mean": mean.mean,
             "ends": None if mean.low is None else f"{mean.low:.3f} to {mean.high:.3f}",
             "n": mean.n,
             "of": len(cell.seeds),
             "span": f"{mean.minimum:.3f} to {mean.maximum:.3f}",
         }
-    return summary
+    return scores
 
 
 def _figure(index: int, figure: Figure) -> dict[str, Any]:

@@ -4,17 +4,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ordinate.report.summary import SummaryColumn, main_ranges, summary_columns
 from ordinate.statistics.alarms import alarm_lines
-from ordinate.statistics.phrases import (
-    at_headline,
-    cell_words,
-    learned_words,
-    mean_and_interval,
-    range_words,
-    reach_words,
-    seeds,
-    steps_words,
-)
+from ordinate.statistics.phrases import at_headline, seeds
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Analysis, TaskAnalysis
 from ordinate.statistics.words import Word
@@ -65,25 +57,21 @@ def _facts(task: TaskAnalysis) -> str:
 
 def table(task: TaskAnalysis) -> Table:
     """One row per encoding, best first on the headline range; all other ranges are in the report."""
-    inside = next((r for r in reversed(task.ranges) if r.split == "id"), None)
-    inside = None if inside is task.shown else inside
-    columns = ["encoding", *(["learned"] if task.learned else []), *(["steps to learn"] if task.steps else [])]
-    columns += [*(["in distribution"] if inside else []), range_words(task)]
-    columns += [*(["reach"] if task.reach else []), *(["there"] if task.bar is not None else [])]
-    found = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in columns:
-        found.add_column(name, no_wrap=name in ("encoding", "learned", "reach"))
+    columns = summary_columns(task, main_ranges(task), verdicts=False)
+    summary = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        summary.add_column(column.title, no_wrap=column.name in ("encoding", "learned", "reach"))
     for encoding in task.encodings[:MOST_ENCODINGS]:
-        cell = task.shown.cell(encoding)
-        row: list[Text | str] = [encoding]
-        row += [learned_words(task.learned[encoding], "/")] if task.learned else []
-        row += [steps_words(task.steps.get(encoding), ">")] if task.steps else []
-        if inside:
-            mean = inside.cell(encoding).interval
-            row.append(f"{mean.mean:.3f}" if mean else "-")
-        row.append(mean_and_interval(cell.interval) or "-")
-        row += [reach_words(task.reach[encoding])] if task.reach else []
-        if task.bar is not None:
-            row.append(Text(cell_words(cell), _STYLE.get(cell.word, "") if cell.word else ""))
-        found.add_row(*row)
-    return found
+        word = task.shown.cell(encoding).word
+        style = _STYLE.get(word, "") if word else ""
+        cells = [Text(_shown(c, task, encoding) or "-", style if c.name == "verdict" else "") for c in columns]
+        summary.add_row(*cells)
+    return summary
+
+
+def _shown(column: SummaryColumn, task: TaskAnalysis, encoding: str) -> str:
+    """A terminal has room for one interval: that on the headline range."""
+    mean = column.value(task, encoding)
+    if column.range in (None, task.shown) or not isinstance(mean, float):
+        return column.shown(task, encoding)
+    return f"{mean:.3f}"

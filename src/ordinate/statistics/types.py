@@ -213,11 +213,17 @@ class TaskAnalysis:
     verdict: Verdict
     alarms: tuple[Alarm, ...]
     unknown: dict[str, int] = field(default_factory=dict)  # encoding: seeds without a score in distribution, if any
+    loss_gap: dict[str, float] = field(default_factory=dict)  # encoding: see gap.py; empty where it is unknown
 
     @property
     def shown(self) -> Range:
         """The headline range."""
         return self.ranges[self.headline]
+
+    @property
+    def inside(self) -> Range | None:
+        """The longest range in distribution."""
+        return next((r for r in reversed(self.ranges) if r.split == "id"), None)
 
 
 @dataclass(frozen=True)
@@ -246,7 +252,7 @@ class Analysis:
                 for cell in r.cells:
                     yield {
                         "task": task.task, "range": r.name, "split": r.split, "length": r.length,
-                        "encoding": cell.encoding, "word": _shared(cell), **_learned(task, cell.encoding),
+                        "encoding": cell.encoding, "verdict": _shared(cell), **_learned(task, cell.encoding),
                         **_numbers(cell.interval), "normalized": cell.normalized, "reach": reach.get(cell.encoding),
                         "chance": r.chance, "floor": r.floor, "sequences": r.sequences,
                     }  # fmt: skip

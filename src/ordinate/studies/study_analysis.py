@@ -5,6 +5,7 @@ from typing import Literal
 
 from ordinate.results.run_result import RunResult
 from ordinate.statistics.analyze import analyze
+from ordinate.statistics.gap import with_loss_gaps
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.reach import Steps
 from ordinate.statistics.types import Analysis, ArmFacts, StudyFacts, TaskAnalysis
@@ -14,7 +15,7 @@ from ordinate.studies.study_state import Arm, StudyState
 
 def analyze_study(state: StudyState, seeds: int) -> Analysis:
     """All statistics over the reported runs of so many seeds."""
-    return analyze(
+    analyzed = analyze(
         observations(state, seeds),
         alpha=state.looks.alpha,
         planned={name: [e for task, e, _ in state.study.bases if task == name] for name in state.study.tasks},
@@ -23,6 +24,25 @@ def analyze_study(state: StudyState, seeds: int) -> Analysis:
         limits=[f"to be done in time, given up were: {', '.join(state.study.gave_up)}"] if state.study.gave_up else (),
         preliminary=state.study.relaxed,
     )
+    return with_loss_gaps(
+        analyzed,
+        {
+            (arm.task, arm.encoding, seed, row.key): row.gap_loss
+            for arm in state.arms()
+            for seed in range(1, seeds + 1)
+            if (result := state.result(state.config(arm, seed, arm.rate)))
+            for row in result.evaluation
+        },
+    )
+
+
+def analyze_run(result: RunResult, encoding: str, seed: int, budget: int) -> TaskAnalysis:
+    """A single run, analyzed as a comparison of one encoding with one seed; `budget`: the most steps it may take."""
+    task = result.task
+    steps = {} if result.bar is None else {task: {encoding: Steps((result.learned_at,), budget)}}
+    analyzed = analyze(list(_scores(result, task, encoding, seed)), steps=steps)
+    gaps = {(task, encoding, seed, row.key): row.gap_loss for row in result.evaluation}
+    return with_loss_gaps(analyzed, gaps).tasks[0]
 
 
 def observations(state: StudyState, seeds: int) -> list[Observation]:
@@ -43,12 +63,14 @@ def facts(state: StudyState, seeds: int) -> dict[str, StudyFacts]:
 
 def _observed(state: StudyState, arm: Arm, seed: int) -> Iterator[Observation]:
     result = state.result(state.config(arm, seed, arm.rate))
-    if result is None:
-        return
-    family = state.task(arm.base).family
+    if result is not None:
+        yield from _scores(result, arm.task, arm.encoding, seed, state.task(arm.base).family)
+
+
+def _scores(result: RunResult, task: str, encoding: str, seed: int, family: str = "") -> Iterator[Observation]:
     for row in result.evaluation:
         yield Observation(
-            task=arm.task, encoding=arm.encoding, seed=seed, split=row.split, length=row.length,
+            task=task, encoding=encoding, seed=seed, split=row.split, length=row.length,
             score=row.score, chance=row.chance, floor=row.floor, sequences=row.sequences,
             bar=result.bar, direction=result.direction, diverged=result.diverged, family=family, hash=row.hash,
             seen=row.seen,
