@@ -11,7 +11,7 @@ from ordinate.statistics.alarms import (
     SHOWN,
     Ceiling,
     DifferentSets,
-    Diverged,
+    DivergedRuns,
     FewSeeds,
     Floor,
     Gate,
@@ -25,7 +25,7 @@ from ordinate.statistics.looks import ALIKE, no_difference
 from ordinate.statistics.observations import Observation, RangeKey, Split, headline, trained_length
 from ordinate.statistics.pairs import SHARES, Sample
 from ordinate.statistics.permutation import least_p, permutation
-from ordinate.statistics.ranks import Ranks, ranks
+from ordinate.statistics.ranks import AverageRanks, ranks
 from ordinate.statistics.reach import Reach, reach
 from ordinate.statistics.tests import Difference, difference, fisher, least_fisher_p, welch
 from ordinate.statistics.types import (
@@ -216,7 +216,7 @@ class _Task:
             scaled, _mean([start.score for start in starts if start is not None]), (failed, known), self.first.bar,
         )  # fmt: skip
 
-    def _ranks(self, rows: dict[Key, Observation]) -> Ranks | None:
+    def _ranks(self, rows: dict[Key, Observation]) -> AverageRanks | None:
         """Of the encodings that have scores, over the seeds that all of them have."""
         names = [name for name in self.encodings if self.own[name]]
         seeds = [s for s in self.seeds if all((name, s) in rows for name in names)]
@@ -242,7 +242,7 @@ def _mean(scores: Sequence[float | None]) -> float | None:
     return sum(numbers) / len(numbers) if numbers else None
 
 
-def _families(tasks: Sequence[TaskAnalysis], alpha: float) -> dict[str, Ranks]:
+def _families(tasks: Sequence[TaskAnalysis], alpha: float) -> dict[str, AverageRanks]:
     """Ranks over the tasks of each family that has several, and over all: by the average rank on the headline range.
 
     A task that no encoding learned ranks nobody.
@@ -477,9 +477,9 @@ def _lost(items: Sequence[Observation]) -> Iterator[Alarm]:
     runs = {(item.encoding, item.seed) for item in items if item.diverged}
     fine = {(item.encoding, item.seed) for item in items if item.split == "id" and item.score is not None}
     if runs - fine:
-        yield Diverged(tuple(sorted(runs - fine)))
+        yield DivergedRuns(tuple(sorted(runs - fine)))
     if runs & fine:
-        yield Diverged(tuple(sorted(runs & fine)), beyond=True)
+        yield DivergedRuns(tuple(sorted(runs & fine)), beyond=True)
 
 
 def _in_order(places: Iterable[RangeKey]) -> list[RangeKey]:

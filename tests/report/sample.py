@@ -12,7 +12,7 @@ from ordinate.results.machine import Machine
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.observations import Observation, Split
-from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.ranks import AverageRanks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.tests import Difference
 from ordinate.statistics.types import (
@@ -167,7 +167,7 @@ def large(encodings: int = 10, seeds: int = 200, tasks: int = 5) -> Comparison:
                 cells.append(Cell(name, {Word.SOLVES: seeds}, every, scores, (True,) * seeds, around, mean, mean))
             order = {name: float(rank) for rank, name in enumerate(names, start=1)}
             split: Split = "id" if length == 32 else "ood"
-            ranks = Ranks(order, {name: 1 / order[name] for name in names}, seeds, 0.96, 0.01)
+            ranks = AverageRanks(order, {name: 1 / order[name] for name in names}, seeds, 0.96, 0.01)
             ranges.append(Range(split, length, 0.06, 0.1, 1000, tuple(cells), ranks))
         pairs = tuple(
             Contrast(a, b, Basis.SCORES, (seeds, seeds), (0.5, 0.4), Difference(0.1, -0.1, 0.3), 0.04, 0.4, 0.05, 0.5,

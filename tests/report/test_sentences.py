@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from ordinate.report.terminal import show
-from ordinate.statistics.alarms import Damaged, Diverged, FewSeeds, Floor, Gate, Sizes, UnequalSeeds
+from ordinate.statistics.alarms import Damaged, DivergedRuns, FewSeeds, Floor, Gate, Oversized, UnequalSeeds
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.phrases import cell_words, reach_words, steps_words
@@ -234,8 +234,8 @@ def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
 @pytest.mark.parametrize(
     ("alarm", "words"),
     [
-        (Sizes("x", 50.3), "what x adds is 50 times as large as the token embeddings"),
-        (Sizes("x", 50.3), "set size=1 to match"),
+        (Oversized("x", 50.3), "what x adds is 50 times as large as the token embeddings"),
+        (Oversized("x", 50.3), "set size=1 to match"),
         (
             Floor("id", 8, 0.1),
             "ID length 8: every encoding is at",
@@ -245,7 +245,7 @@ def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
         (UnequalSeeds(6, {"b": 5}), "not all encodings have the same 6 seeds: b has 5"),
         (FewSeeds(1, 6, 15), "there is 1 seed, and a claim among 15 pairs"),
         (FewSeeds(3, 4, 1), "there are 3 seeds, and a claim among 1 pair of"),
-        (Diverged((("b", 2),), beyond=True), "beyond the trained length is NaN: b (seed 2)"),
+        (DivergedRuns((("b", 2),), beyond=True), "beyond the trained length is NaN: b (seed 2)"),
         (
             Damaged("a", "12ab", 2, 0.1, "bad"),
             "a: run 12ab (seed 2) cannot be read and is left out: bad",

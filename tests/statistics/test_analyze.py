@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ordinate.statistics.alarms import (
     DifferentSets,
-    Diverged,
+    DivergedRuns,
     FewSeeds,
     Floor,
     Gate,
@@ -229,7 +229,7 @@ def test_a_diverged_run_is_told_and_not_counted() -> None:
     items = [replace(o, score=None, diverged=True) if o.seed == 2 else o for o in observed({"a": (1, 1), "b": (1, 1)})]
     task = only(items)
     assert task.shown.cell("a").words == {Word.SOLVES: 5, Word.DIVERGED: 1}
-    assert Diverged((("a", 2), ("b", 2))) in task.alarms
+    assert DivergedRuns((("a", 2), ("b", 2))) in task.alarms
     assert task.learned["a"] == (5, 6)
 
 
@@ -438,7 +438,7 @@ def test_no_number_beyond_is_no_limit_of_the_encoding() -> None:
     items = observed({"a": (1, 0.5), "b": (1, 0.5)})
     task = only([replace(o, score=None, diverged=True) if (o.encoding, o.split) == ("b", "ood") else o for o in items])
     assert task.shown.cell("b").words == {Word.DIVERGED: 6} and task.verdict.use == ()
-    assert Diverged(tuple(("b", seed) for seed in range(1, 7)), beyond=True) in task.alarms
+    assert DivergedRuns(tuple(("b", seed) for seed in range(1, 7)), beyond=True) in task.alarms
 
 
 def test_rows_without_any_in_distribution_have_no_gate() -> None:

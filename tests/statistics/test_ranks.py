@@ -1,4 +1,4 @@
-"""Ranks, their critical difference and Friedman's test against scipy and the tables in print."""
+"""AverageRanks, their critical difference and Friedman's test against scipy and the tables in print."""
 
 import math
 

@@ -12,12 +12,13 @@ import pytest
 from ordinate import InputError
 from ordinate.statistics.holm import seeds_needed
 from ordinate.statistics.looks import MOST
+from ordinate.statistics.phrases import USUAL_SEEDS
 from ordinate.store import Store, open_store
 from ordinate.studies import cost as costs
 from ordinate.studies import study_store
 from ordinate.studies.compare import Job, compare, prepare
 from ordinate.studies.cost import BUDGETS, REPORT, TOGETHER, WIDTHS, cost, within
-from ordinate.studies.plan import PILOT_SHARE, RATES, SEEDS, Study, plan
+from ordinate.studies.plan import PILOT_SHARE, RATES, Study, plan
 from ordinate.training.timing import Estimate
 
 from . import made
@@ -83,9 +84,9 @@ def ladder() -> list[tuple[int, int, int]]:
     """All that one pair may be given, best first."""
     whole = maker()(None).bases[0][2].steps
     few = round(BUDGETS[-1] * whole)
-    widths = [(dim, whole, SEEDS) for dim in WIDTHS]
-    budgets = [(WIDTHS[-1], round(share * whole), SEEDS) for share in BUDGETS[1:]]
-    return [*widths, *budgets, *((WIDTHS[-1], few, seeds) for seeds in range(SEEDS - 1, seeds_needed(1) - 1, -1))]
+    widths = [(dim, whole, USUAL_SEEDS) for dim in WIDTHS]
+    budgets = [(WIDTHS[-1], round(share * whole), USUAL_SEEDS) for share in BUDGETS[1:]]
+    return [*widths, *budgets, *((WIDTHS[-1], few, seeds) for seeds in range(USUAL_SEEDS - 1, seeds_needed(1) - 1, -1))]
 
 
 def test_the_order_is_width_then_budget_then_seeds() -> None:

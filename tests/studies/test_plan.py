@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from ordinate import InputError
 from ordinate.statistics.looks import MOST
+from ordinate.statistics.phrases import USUAL_SEEDS
 from ordinate.studies import plan as planning
-from ordinate.studies.plan import PILOT, QUICK_SEEDS, RATES, SEEDS, Study, plan, usual_seeds
+from ordinate.studies.plan import PILOT, QUICK_SEEDS, RATES, Study, plan, usual_seeds
 
 from . import made
 
@@ -44,7 +45,7 @@ def test_compared_configurations_differ_in_the_encoding_alone() -> None:
 def test_without_names_the_usual_encodings_are_compared() -> None:
     asked = plan("k_back")
     assert {"none", "rope", "alibi"} <= set(asked.encodings)
-    assert (asked.seeds, asked.rates, asked.quick) == (SEEDS, RATES, False)
+    assert (asked.seeds, asked.rates, asked.quick) == (USUAL_SEEDS, RATES, False)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_a_run_has_the_seed_and_the_rate_that_it_was_given(seed: int, rate: floa
 
 
 def test_what_was_relaxed_is_named() -> None:
-    assert made.study().relaxed == made.study(seeds="auto").relaxed == made.study(seeds=SEEDS).relaxed == ()
+    assert made.study().relaxed == made.study(seeds="auto").relaxed == made.study(seeds=USUAL_SEEDS).relaxed == ()
     assert made.study(seeds=4).relaxed == ("4 seeds where 6 are the rule",)
     assert made.study(seeds=1).relaxed == ("1 seed where 6 are the rule",)
     rate = "one learning rate (0.02) for all encodings, not tuned"
@@ -181,11 +182,11 @@ def test_as_many_seeds_as_a_claim_about_any_pair_needs(tasks: int, encodings: in
     assert Study(bases).pairs == pairs
     assert usual_seeds(tasks, encodings) == seeds
     assert pairs * 2 / math.comb(2 * seeds, seeds) < 0.05
-    assert seeds == SEEDS or pairs * 2 / math.comb(2 * seeds - 2, seeds - 1) >= 0.05
+    assert seeds == USUAL_SEEDS or pairs * 2 / math.comb(2 * seeds - 2, seeds - 1) >= 0.05
 
 
 def test_seeds_are_those_asked_for_else_the_usual_ones() -> None:
-    assert made.study().seeds == SEEDS == 6
+    assert made.study().seeds == USUAL_SEEDS == 6
     two = f"{made.TASK},first_last"
     assert made.study(made.SIX).seeds == 6 and made.study(made.SIX, tasks=two).seeds == 7
     assert made.study(made.SIX, tasks=two, seeds=2).seeds == 2
@@ -205,7 +206,7 @@ def test_a_run_with_a_part_of_the_budget_differs_in_nothing_else() -> None:
 
 
 def test_size() -> None:
-    assert made.study().size == 2 * (SEEDS + len(RATES))
+    assert made.study().size == 2 * (USUAL_SEEDS + len(RATES))
     assert made.study(tasks=f"{made.TASK},first_last", seeds=7, rates=[0.001]).size == 4 * 8
     assert made.study(seeds="auto", fixed=True).size == 2 * MOST
     assert made.study(quick=True).size == 2 * QUICK_SEEDS

@@ -14,7 +14,7 @@ from ordinate.statistics.phrases import (
     cell_words,
     outcome_words,
 )
-from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.ranks import AverageRanks
 from ordinate.statistics.types import Basis, Contrast, TaskAnalysis
 
 SCORE, P = ".3f", ".3g"
@@ -147,7 +147,7 @@ def ranks(comparison: Comparison) -> Table:
     return Table("ranks", "Ranks", columns, tuple(rows), note=note)
 
 
-def _ranked(scope: tuple[Value, ...], found: Ranks) -> Iterable[tuple[Value, ...]]:
+def _ranked(scope: tuple[Value, ...], found: AverageRanks) -> Iterable[tuple[Value, ...]]:
     letters = "abcdefghijklmnopqrstuvwxyz"
     tail = (found.blocks, found.critical_difference, found.friedman_p)
     for encoding, average in found.average.items():

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from ordinate.report.chart import Chart, Series
 from ordinate.report.colors import GRAY, Style
-from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.ranks import AverageRanks
 
 
 def ranking(
-    name: str, title: str, blocks: str, ranks: Ranks, looks: Mapping[str, Style], alpha: float, task: str = ""
+    name: str, title: str, blocks: str, ranks: AverageRanks, looks: Mapping[str, Style], alpha: float, task: str = ""
 ) -> Chart:
     """One row per encoding, best at the top; bars on the right join those whose ranks overlap."""
     names = list(ranks.average)
@@ -43,7 +43,7 @@ def ranking(
     )
 
 
-def _note(ranks: Ranks, blocks: str, alpha: float) -> str:
+def _note(ranks: AverageRanks, blocks: str, alpha: float) -> str:
     if ranks.critical_difference is None:
         return f"Too few {blocks} for a critical difference: the order may be chance."
     together = "A bar on the right joins encodings whose ranks overlap" if ranks.groups else "All ranks differ"

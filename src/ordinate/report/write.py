@@ -12,7 +12,7 @@ from ordinate.report.output import make_folder, put
 from ordinate.report.table import Table, comma_separated, latex, markdown, markdown_text
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
-from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.ranks import AverageRanks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import TaskAnalysis
@@ -154,5 +154,5 @@ def _middle(spread: Reach | Steps) -> dict[str, float | None]:
     return {"median": spread.median, "low": spread.low, "high": spread.high}
 
 
-def _ranks(ranks: Ranks | None) -> dict[str, Any] | None:
+def _ranks(ranks: AverageRanks | None) -> dict[str, Any] | None:
     return None if ranks is None else unfolded(ranks) | {"groups": ranks.groups}

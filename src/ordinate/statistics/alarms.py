@@ -86,7 +86,7 @@ class NoRate(Alarm, kind="no rate"):
 
 
 @dataclass(frozen=True)
-class Sizes(Alarm, kind="sizes"):
+class Oversized(Alarm, kind="sizes"):
     """An encoding adds values that are much larger than the token embeddings."""
 
     encoding: str
@@ -221,7 +221,7 @@ class Overlap(Alarm, kind="overlap"):
 
 
 @dataclass(frozen=True)
-class Diverged(Alarm, kind="diverged"):
+class DivergedRuns(Alarm, kind="diverged"):
     """Runs that diverged in training, or whose score is NaN only beyond the trained length."""
 
     runs: tuple[tuple[str, int], ...]  # encoding and seed

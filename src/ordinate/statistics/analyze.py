@@ -13,14 +13,14 @@ from ordinate.statistics.large.grid import starts
 from ordinate.statistics.large.task_scores import large_task_scores
 from ordinate.statistics.observations import Observation, headline, trained_length
 from ordinate.statistics.pairs import Sample, judge
-from ordinate.statistics.ranks import Ranks, ranks
+from ordinate.statistics.phrases import USUAL_SEEDS, few_seeds_words
+from ordinate.statistics.ranks import AverageRanks, ranks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.types import Analysis, Basis, Contrast, StudyFacts, TaskAnalysis, TaskEvidence
 from ordinate.statistics.verdict import conclude
 from ordinate.statistics.words import Score
 
 LARGE = 2_000  # rows from which on all cells are computed at once (see `large`)
-USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
 Scored = Observations | Sequence[Observation]
 
 
@@ -97,7 +97,7 @@ def few_seeds(observations: Scored) -> tuple[str, ...]:
     runs = starts(task, encoding, columns.seed[order])
     own = starts(task[runs], encoding[runs])
     fewest = int(np.diff([*own, len(runs)]).min(initial=USUAL_SEEDS))
-    return (f"{fewest} seed{'s' * (fewest != 1)} where {USUAL_SEEDS} are the rule",) if fewest < USUAL_SEEDS else ()
+    return (few_seeds_words(fewest),) if fewest < USUAL_SEEDS else ()
 
 
 class _Task:
@@ -198,10 +198,10 @@ class _Task:
         )
 
 
-def _families(tasks: Sequence[TaskAnalysis], alpha: float) -> dict[str, Ranks]:
+def _families(tasks: Sequence[TaskAnalysis], alpha: float) -> dict[str, AverageRanks]:
     """Ranks over the tasks of each family that has several, and over all: by the average rank on the headline range.
 
-    A task that no encoding learned ranks nobody.
+    A task that no encoding learned gives no ranks.
     """
     groups: dict[str, list[TaskAnalysis]] = {}
     for task in tasks:

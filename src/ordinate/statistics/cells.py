@@ -10,7 +10,7 @@ import numpy as np
 
 from ordinate.statistics.interval import interval
 from ordinate.statistics.observations import SPLITS, Observation, RangeKey, TaskFacts, trained_length
-from ordinate.statistics.ranks import Ranks, ranks
+from ordinate.statistics.ranks import AverageRanks, ranks
 from ordinate.statistics.types import Cell, Range
 from ordinate.statistics.words import FAILED, Score, Word, normalized, word
 
@@ -161,7 +161,7 @@ class _Task:
             bar=self.bar,
         )
 
-    def _ranks(self, rows: Mapping[RunKey, Observation]) -> Ranks | None:
+    def _ranks(self, rows: Mapping[RunKey, Observation]) -> AverageRanks | None:
         """Of the encodings that have scores, over the seeds that all of them have."""
         names = [encoding for encoding, seeds in self.seeds.items() if seeds]
         every = sorted({seed for _, seed in rows})

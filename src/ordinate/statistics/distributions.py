@@ -14,7 +14,7 @@ STEPS = 10_000  # of the continued fraction; it converges in about the root of t
 TINY = 1e-300  # keeps a denominator off zero
 Many = Float[np.ndarray, " n"]
 TURNS = 40  # of Newton's method; five are usual
-WIDTHS = 12  # standard deviations each way, beyond which nothing is counted: 1e-32 of a bell lies there
+WIDTHS = 12  # standard deviations each way, beyond which nothing is counted: a normal distribution has 1e-32 there
 MORE = 60  # counts each way beyond that: where few are right, the upper tail is longer than a bell's
 MOST_COUNTED = 4_000_000  # then the deviation is beyond 100,000, and a bell is right to less than one sequence
 

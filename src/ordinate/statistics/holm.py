@@ -36,16 +36,16 @@ class _Counter:
     def __init__(self, least: Sequence[float], alpha: float) -> None:
         size = len(least)
         # Among how many tests each can still be claimed.
-        self.reach = [size if value * size < alpha else _among(value, alpha) for value in least]
+        self.among = [size if value * size < alpha else _among(value, alpha) for value in least]
         self.histogram = [0] * (size + 1)
-        for reach in self.reach:
-            self.histogram[reach] += 1
+        for count in self.among:
+            self.histogram[count] += 1
         self.count, self.able = max(size, 1), self.histogram[size] if size else 0
         self._shrink()
 
     def leave_out(self, index: int) -> None:
-        self.histogram[self.reach[index]] -= 1
-        self.able -= self.reach[index] >= self.count
+        self.histogram[self.among[index]] -= 1
+        self.able -= self.among[index] >= self.count
         self._shrink()
 
     def _shrink(self) -> None:

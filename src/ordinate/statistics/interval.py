@@ -49,7 +49,7 @@ def intervals(
     level: float = 0.95,
     bounds: tuple[float, float] | None = None,
 ) -> list[Interval | None]:
-    """The same for each of many cells, whose finite values stand one after another; none for a cell without any.
+    """The same for each of many cells, whose finite values follow each other; none for a cell without any.
 
     Cells with as many values share the resamples.
     """
@@ -128,7 +128,7 @@ def _bca(table: Float[np.ndarray, "cells n"], level: float) -> Float[np.ndarray,
 
 
 def _corrected(probability: float, bias: float, acceleration: float) -> float:
-    """Which quantile of the resampled means stands for this one."""
+    """The quantile of the resampled means that corrects this one."""
     moved = bias + NormalDist().inv_cdf(probability)
     stretch = 1 - acceleration * moved
     if stretch <= 0:  # past the pole, where the formula has already reached the outermost mean

@@ -16,7 +16,7 @@ ALIKE = 30  # seeds from which on "no difference" may be said: with fewer, a rar
 class Looks:
     """After how many seeds to look, and the risk of a false claim at each look.
 
-    Whoever looks three times has three chances of being fooled, so each look gets a third of the risk (Bonferroni).
+    Three looks are three chances of a false claim, so each look gets a third of the risk (Bonferroni).
     """
 
     sizes: tuple[int, ...]

@@ -54,7 +54,7 @@ class Observation:
     sequences: int | None = None  # in the evaluation set; none: unknown, so the floor has no band
     bar: float | None = 0.95  # the score at which a task counts as learned; none: no gate and no words
     direction: Direction = "higher"
-    diverged: bool = False  # the run as a whole, or the score on this set is no number
+    diverged: bool = False  # the run as a whole, or the score on this set is NaN
     family: str = ""
     hash: str = ""  # of the evaluation set
     seen: float | None = None  # the share of its sequences that training showed too; none: unknown

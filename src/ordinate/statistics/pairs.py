@@ -45,7 +45,7 @@ def least(samples: Sequence[Sample]) -> list[float]:
     """The smallest p that each test can give, whatever the outcome.
 
     It may only depend on what both encodings together have (the margins): how many seeds learned the task, not
-    whose. So of scores it is that of the most even parting; with 6 seeds each and 6 that learned the task, Fisher's
+    whose. So of scores it is that of the most even split; with 6 seeds each and 6 that learned the task, Fisher's
     test can give 0.002 and scores nothing below 0.1; where all 12 learned it, it is the other way round.
     """
     return _Family(list(samples), 1.0).least

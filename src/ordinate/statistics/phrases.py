@@ -1,4 +1,4 @@
-"""Data in words: the one place where verdicts, outcomes, reach and alarms become text."""
+"""Phrases: names, counts, cells, reach, steps and outcomes as text. Sentences and alarms are made of them."""
 
 import re
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.types import Cell, Contrast, Outcome, TaskAnalysis
 from ordinate.statistics.words import Word
 
+USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
 MOST_LISTED, FIRST = 40, 12  # names that a sentence lists; of more than that, so many
 
 _PLURAL = {Word.SOLVES: "solve", Word.FITS: "fit"}
@@ -21,12 +22,12 @@ _OUTCOMES = {
 
 
 def called(encoding: str) -> str:
-    """An encoding in a sentence, where `none` would be read as nobody."""
+    """An encoding in a sentence, where `none` alone would be misread."""
     return "no encoding" if encoding == "none" else encoding
 
 
 def named(encodings: Sequence[str]) -> str:
-    """Some encodings as those who do something: `no encoding` alone would be read as nobody there."""
+    """Some encodings as the subject of a sentence: `no encoding` alone would be misread."""
     return "`none` (no encoding)" if list(encodings) == ["none"] else listed([called(name) for name in encodings])
 
 
@@ -38,6 +39,11 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 
 def seeds(n: int) -> str:
     return counted(n, "seed")
+
+
+def few_seeds_words(n: int) -> str:
+    """Why a comparison of so few is preliminary."""
+    return f"{seeds(n)} where {USUAL_SEEDS} are the rule"
 
 
 def counted(n: int, thing: str) -> str:

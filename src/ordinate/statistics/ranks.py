@@ -1,4 +1,4 @@
-"""Who is best on average over tasks or seeds, and whose ranks cannot be told apart."""
+"""Average ranks over tasks or seeds: Friedman's test and Nemenyi's critical difference."""
 
 import math
 from bisect import bisect_right
@@ -15,7 +15,7 @@ AT_ONCE = 4_000_000  # scores: 32 MB
 
 
 @dataclass(frozen=True)
-class Ranks:
+class AverageRanks:
     """Ranks over blocks (tasks or seeds), as in a critical-difference diagram (Demšar 2006)."""
 
     average: dict[str, float]  # best first
@@ -47,14 +47,14 @@ def rank(scores: Num[np.ndarray, "*many k"]) -> Float[np.ndarray, "*many k"]:
     return found
 
 
-def ranks(names: Sequence[str], scores: Num[np.ndarray, "blocks k"], alpha: float = 0.05) -> Ranks:
+def ranks(names: Sequence[str], scores: Num[np.ndarray, "blocks k"], alpha: float = 0.05) -> AverageRanks:
     """Average ranks with Nemenyi's critical difference, and Friedman's test of whether there is any difference."""
     return many_ranks([names], scores[None], alpha)[0]
 
 
 def many_ranks(
     names: Sequence[Sequence[str]], scores: Num[np.ndarray, "many blocks k"], alpha: float = 0.05
-) -> list[Ranks]:
+) -> list[AverageRanks]:
     """The same for each of many tables of one shape."""
     many, blocks, k = scores.shape
     for own in names:
@@ -72,7 +72,9 @@ def many_ranks(
     ]
 
 
-def _ranked(names: Sequence[Sequence[str]], table: Float[np.ndarray, "many blocks k"], alpha: float) -> Iterator[Ranks]:
+def _ranked(
+    names: Sequence[Sequence[str]], table: Float[np.ndarray, "many blocks k"], alpha: float
+) -> Iterator[AverageRanks]:
     _, blocks, k = table.shape
     average, reciprocal = table.mean(axis=1), (1 / table).mean(axis=1)
     comparable = blocks >= 2 and k >= 2
@@ -82,7 +84,7 @@ def _ranked(names: Sequence[Sequence[str]], table: Float[np.ndarray, "many block
     for own, order, mean, inverse, p in zip(
         names, orders.tolist(), average.tolist(), reciprocal.tolist(), tests, strict=True
     ):
-        yield Ranks(
+        yield AverageRanks(
             average={own[column]: mean[column] for column in order},
             reciprocal={own[column]: inverse[column] for column in order},
             blocks=blocks,

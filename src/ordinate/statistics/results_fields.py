@@ -80,7 +80,7 @@ def whole(column: str, text: str) -> int:
 
 
 def score(text: str) -> float:
-    """A number; NaN for nothing, where an encoding could not go, and where a run came to no number."""
+    """A number; NaN for nothing, where an encoding could not go, and for a run that diverged."""
     try:
         value = float(text)
     except ValueError:

@@ -37,7 +37,7 @@ NAMED = 20  # columns that a sentence names
 LONGEST_HEADER = 20_000  # letters
 SHOWN = 5  # lines or tasks that a sentence names
 VALID, ID, OOD = (SPLITS.index(split) for split in ("valid", "id", "ood"))
-PATIENCE = 10  # seconds for somebody to write into a named pipe
+PATIENCE = 10  # seconds to wait for the writer of a named pipe
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _opened(path: Path) -> Iterator[BytesIO | BufferedReader]:
 
 
 def _is_named_pipe(path: Path) -> bool:
-    """Pipes without a name have somebody at the other end, or end at once."""
+    """Pipes without a name have a writer, or end at once."""
     return Path(os.path.realpath(path)).is_fifo()  # `resolve` fails at links in a circle
 
 
@@ -107,12 +107,12 @@ def _read(name: str, rows: Reader, most: int | None) -> Reading:
     table.fill(rows, most)
     found, twice = without_repeats(table.observations(), table.lines(), name)
     check(found, name)
-    told = limits(found, columns, twice, table.empty, table.nan)
-    return Reading(found, [*unread, *told])
+    remarks = limits(found, columns, twice, table.empty, table.nan)
+    return Reading(found, [*unread, *remarks])
 
 
 def _unread(name: str, columns: list[str]) -> list[str]:
-    """What is said of columns that nobody asked for, if those that are needed are there."""
+    """A remark on columns that are not read; an error if a required one is missing."""
     missing = [column for column in REQUIRED if column not in columns]
     if missing:
         has = _listed(columns) or "no columns at all"
@@ -210,7 +210,7 @@ class _Table:
 
 
 def without_repeats(given: Observations, lines: Int[np.ndarray, " n"], name: str) -> tuple[Observations, Sequence[int]]:
-    """Rows that stand twice once, and the lines of the others; two rows that say different things are refused."""
+    """The rows without repetitions, and the lines of those left out; two rows that differ are an error."""
     keys = (given.length, given.split, given.seed, given.encoding, given.task)
     order = np.lexsort(keys)
     again = np.ones(len(order), dtype=bool)
@@ -264,18 +264,18 @@ def limits(
     found: Observations, columns: Sequence[str], twice: Sequence[int], empty: Sequence[int], nan: Sequence[int]
 ) -> list[str]:
     """What a reader of the results must know that the file does not tell."""
-    told, scored = [], _scored(found).any()
+    remarks, scored = [], _scored(found).any()
     if scored and "chance" not in columns:
-        told.append("no column chance: it is taken as 0, so nothing can be told to be at chance")
+        remarks.append("no column chance: it is taken as 0, so no score counts as at chance")
     if scored and "n" not in columns:
-        told.append("no column n (sequences per score): the floor has no band of luck around it")
+        remarks.append("no column n (sequences per score): the floor has no band of luck around it")
     if scored and "bar" not in columns:
-        told.append("no column bar: a task counts as learned from 0.95 on")
+        remarks.append("no column bar: a task counts as learned from 0.95 on")
     if "direction" not in columns:
-        told.append("no column direction: higher scores are taken as better")
-    told += _without_inside(found)
+        remarks.append("no column direction: higher scores are taken as better")
+    remarks += _without_inside(found)
     if len(found.encodings) == 1:
-        told.append("one encoding alone: intervals, but nothing to compare")
+        remarks.append("one encoding alone: intervals, but nothing to compare")
     for lines, text in (
         (twice, "rows that stand twice count once"),
         (empty, "empty scores are taken as out of range"),
@@ -283,9 +283,9 @@ def limits(
     ):
         if lines:
             where = ", ".join(map(str, lines[:SHOWN])) + (", ..." if len(lines) > SHOWN else "")
-            told.append(f"{text}: {len(lines)} (line{'s' * (len(lines) > 1)} {where})")
-    told.append("a file does not tell how learning rates were chosen, nor whether training showed test problems")
-    return told
+            remarks.append(f"{text}: {len(lines)} (line{'s' * (len(lines) > 1)} {where})")
+    remarks.append("a file does not tell how learning rates were chosen, nor whether training showed test problems")
+    return remarks
 
 
 def _without_inside(found: Observations) -> list[str]:

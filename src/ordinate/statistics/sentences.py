@@ -118,7 +118,7 @@ def _spread(reach: Reach) -> str:
 
 
 def _missing(task: TaskAnalysis) -> list[str]:
-    """Of whom nobody can know whether the task was learned, and what to add."""
+    """Seeds of which it is unknown whether they learned the task, and what to add."""
     if not task.unknown:
         return []
     whose = listed([f"{called(name)} ({seeds(n)})" for name, n in task.unknown.items()])
@@ -163,7 +163,7 @@ def _above(task: TaskAnalysis) -> str:
 
 
 def _open(analysis: Analysis, task: TaskAnalysis) -> list[str]:
-    """Where nobody is above all others: what was seen, and what was not shown."""
+    """Where no encoding is above all others: what was seen, and what was not shown."""
     r = task.shown
     means = [cell for cell in r.cells if cell.interval is not None]
     if task.verdict.held_back:

@@ -1,4 +1,4 @@
-"""The samples of many pairs, each looked at once however many pairs it is in."""
+"""The samples of many pairs. Each sample is summarized once, however many pairs it is in: there may be a million."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -12,7 +12,7 @@ Values = Sequence[float] | Num[np.ndarray, "..."]
 
 
 class Sides:
-    """Which sample stands on either side of each pair, and what is known of every sample."""
+    """The two samples of each pair, by number, and the size, mean and spread of every sample."""
 
     def __init__(self, pairs: Sequence[tuple[Values, Values]], purpose: str) -> None:
         known: dict[int, int] = {}

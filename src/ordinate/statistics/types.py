@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Self
 
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.observations import Direction, RangeKey, Split, range_name
-from ordinate.statistics.ranks import Ranks
+from ordinate.statistics.ranks import AverageRanks
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.statistics.tests import Difference
 from ordinate.statistics.words import Word
@@ -88,7 +88,7 @@ class Range:
     floor: float
     sequences: int | None
     cells: tuple[Cell, ...]  # best first
-    ranks: Ranks | None  # over seeds
+    ranks: AverageRanks | None  # over seeds
 
     @property
     def key(self) -> RangeKey:
@@ -235,7 +235,7 @@ class Analysis:
     alpha: float
     pairs: int = 0  # headline pairs of all tasks
     seeds_needed: int = 0  # for a claim about any of them
-    families: dict[str, Ranks] = field(default_factory=dict)  # family of tasks: ranks over its tasks, where it has two
+    families: dict[str, AverageRanks] = field(default_factory=dict)  # family: ranks over its tasks, if several
     limits: tuple[str, ...] = ()  # what the data do not tell
     preliminary: tuple[str, ...] = ()  # rules that were relaxed
     rules: str = RULES

@@ -1,4 +1,4 @@
-"""Whom the tests set above all others."""
+"""The verdict on a task: the encodings that the tests set above all others."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ def conclude(
     learned: Mapping[str, tuple[int, int]],
     needed: int,
 ) -> Verdict:
-    """The verdict on a task. `learned` is empty where that is unknown; fewer seeds than needed recommend nobody."""
+    """The verdict on a task. `learned` is empty where unknown; fewer seeds than needed allow no recommendation."""
     seeds = min((len(cell.seeds) for cell in shown.cells if cell.seeds), default=0)
     missed = unseen(seeds) if seeds else None
     if len(encodings) < 2:
@@ -49,9 +49,9 @@ class _Tests:
         self.failure_rate = np.array([cell.failed[0] / cell.failed[1] if cell.failed[1] else 0.0 for cell in cells])
 
     def top(self, *, reliable: bool) -> tuple[str, ...]:
-        """The smallest group of which everyone is above everyone else, if nobody in it is above another.
+        """The smallest group whose members are all above all other encodings, and none above another member.
 
-        Somebody has to be tested: to go where all others cannot is a fact and no result of a test.
+        At least one pair must be tested: to go where all others cannot is a fact, not the result of a test.
         """
         above = self._above(reliable)
         order = np.argsort(-above.sum(axis=1), kind="stable")

@@ -19,7 +19,7 @@ class Word(StrEnum):
     SOLVES = "solves"  # at the bar
     PARTIAL = "partial"  # above the floor's band
     FITS = "fits"  # learned in distribution, at the floor there
-    UNKNOWN = "not scored in distribution"  # so that nobody knows whether it learned the task
+    UNKNOWN = "not scored in distribution"  # so whether it learned the task is unknown
 
 
 FAILED = (Word.DIVERGED, Word.AT_CHANCE, Word.DID_NOT_FIT)  # words of a seed that did not learn the task, or broke down

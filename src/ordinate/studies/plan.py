@@ -14,6 +14,7 @@ from ordinate.core.errors import InputError
 from ordinate.core.letters import plain
 from ordinate.statistics.holm import pairs_of, seeds_needed
 from ordinate.statistics.looks import MOST
+from ordinate.statistics.phrases import USUAL_SEEDS, few_seeds_words
 from ordinate.training import RunConfig, resolve
 from ordinate.training.config import rebuild
 from ordinate.training.config_limits import check_numbers
@@ -21,7 +22,7 @@ from ordinate.training.config_limits import check_numbers
 PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
 RATES = (0.001, 0.003, 0.01)  # where the search for a learning rate starts
 PILOT_SHARE = 4  # a rate is judged by what it reaches in this part of the budget
-SEEDS, QUICK_SEEDS = 6, 3
+QUICK_SEEDS = 3
 MANY = 1000  # runs: more than this needs a confirmation
 MOST_RUNS = 100_000  # of one comparison: more than a machine does in a year
 
@@ -33,7 +34,7 @@ class Study:
     """Everything that decides which runs a comparison needs. Each base configuration has a seed and a rate put in."""
 
     bases: tuple[tuple[str, str, RunConfig], ...]  # task, encoding, configuration
-    seeds: Seeds = SEEDS
+    seeds: Seeds = USUAL_SEEDS
     rates: tuple[float, ...] = RATES  # none: no sweep, the configuration's own rate for all
     quick: bool = False
     gave_up: tuple[str, ...] = ()  # to be done within a time, in words
@@ -91,8 +92,8 @@ class Study:
         found = []
         if not self.rates:
             found.append(f"one learning rate ({self.bases[0][2].lr:g}) for all encodings, not tuned")
-        if self.seeds != "auto" and self.seeds < SEEDS:
-            found.append(f"{self.seeds} seed{'s' * (self.seeds != 1)} where {SEEDS} are the rule")
+        if self.seeds != "auto" and self.seeds < USUAL_SEEDS:
+            found.append(few_seeds_words(self.seeds))
         return tuple(found)
 
 
@@ -103,7 +104,7 @@ def name_of(content: Mapping[str, Any]) -> str:
 
 def usual_seeds(tasks: int, encodings: int) -> int:
     """As many as the rules ask for, and as a claim about any pair needs."""
-    return max(SEEDS, seeds_needed(pairs_of([encodings] * tasks)))
+    return max(USUAL_SEEDS, seeds_needed(pairs_of([encodings] * tasks)))
 
 
 def plan(

@@ -41,9 +41,9 @@ class Grid:
         self.ranges = starts(self.task, self.split, self.length)
         self.range = _numbered(self.ranges, len(at))
         self.cells = starts(self.range, self.place)
-        # A range is told by the row that was given first.
+        # The chance, floor and n of a range are those of its first row.
         first = np.lexsort((at, self.range))
-        self.teller = first[self.ranges]
+        self.first_row = first[self.ranges]
         self.bar = np.array([np.nan if facts.bar is None else facts.bar for facts in self.tasks])[self.task]
         self.lower = np.array([facts.direction == "lower" for facts in self.tasks], dtype=bool)[self.task]
 
@@ -109,13 +109,13 @@ class Grid:
 
     @cached_property
     def gated(self) -> Flags:
-        """Whether there is a gate to pass: a bar, and somebody with scores in distribution."""
+        """Whether there is a gate to pass: a bar, and scores in distribution."""
         found: Flags = ~np.isnan(self.bar) & (self.trained_range[self.task] != UNKNOWN)
         return found
 
     @cached_property
     def learned(self) -> Numbers:
-        """Of each row's run: 1 where it learned the task, 0 where it did not, UNKNOWN where nobody knows."""
+        """Of each row's run: 1 where it learned the task, 0 where it did not, UNKNOWN without an ID score."""
         own = self.word[self.start]
         known = self.gated & (self.start != UNKNOWN) & (own != WORDS.index(Word.UNKNOWN))
         return np.where(known, own == WORDS.index(Word.SOLVES), np.int8(UNKNOWN))
@@ -134,7 +134,7 @@ class Grid:
 
     @cached_property
     def effective(self) -> Float[np.ndarray, " rows"]:
-        """What ranks go by: who has nothing to report is last, and luck inside the floor's band is no merit."""
+        """See `cells._Task._merit`: scores inside the floor's band count as the floor."""
         merit = np.where(np.isnan(self.bar) | self.above_floor, self.score, self.floor)
         return np.where(self.counts, np.where(self.lower, -self.score, merit), -np.inf)
 
@@ -151,7 +151,7 @@ class Grid:
         return np.flatnonzero(least != most)
 
     def seen_share(self) -> Float[np.ndarray, " ranges"]:
-        """Of each range, the largest share of its problems that training showed; NaN where nobody knows."""
+        """Of each range, the largest share of its problems that training showed; NaN where that is unknown."""
         if self.seen is None:
             return np.full(len(self.ranges), np.nan)
         return np.fmax.reduceat(self.seen, self.ranges)
@@ -214,7 +214,7 @@ def _typical(facts: int) -> Score | None:
     return Score(value if facts & _THERE else None, floor, None, bool(facts & _DIVERGED))
 
 
-# The word depends on a few facts about two scores: the rule itself is asked once for each case.
+# The word depends on a few facts about two scores: `word` decides once for each combination.
 _TABLE = np.array(
     [
         [WORDS.index(word(0.5, _typical(inside) or Score(None, 0.0), _typical(outside))) for outside in range(17)]

@@ -9,7 +9,7 @@ from ordinate.statistics.interval import Interval, intervals
 from ordinate.statistics.large.columns import UNKNOWN
 from ordinate.statistics.large.grid import WORDS, Flags, Grid, starts
 from ordinate.statistics.observations import SPLITS
-from ordinate.statistics.ranks import Ranks, many_ranks
+from ordinate.statistics.ranks import AverageRanks, many_ranks
 from ordinate.statistics.types import Cell, Range
 from ordinate.statistics.words import Word, normalized
 
@@ -21,7 +21,7 @@ def ranges_of(grid: Grid, alpha: float) -> list[Range]:
     cells = _Cells(grid)
     edges = [*np.searchsorted(grid.cells, grid.ranges).tolist(), len(grid.cells)]
     place = grid.place[grid.cells].tolist()
-    some = grid.teller
+    some = grid.first_row
     columns = (grid.task, grid.split, grid.length, grid.chance, grid.floor, grid.sequences)
     found = []
     for index, (facts, ranks) in enumerate(
@@ -113,7 +113,7 @@ def _means(grid: Grid, values: Float[np.ndarray, " rows"], rows: Flags) -> list[
     return [total / count if count else None for total, count in zip(totals, counts, strict=True)]
 
 
-def _ranks(grid: Grid, alpha: float) -> list[Ranks | None]:
+def _ranks(grid: Grid, alpha: float) -> list[AverageRanks | None]:
     """Of every range: of the encodings that have scores, over the seeds that all of them have."""
     order = np.lexsort((grid.place, grid.seed, grid.range))
     begin = starts(grid.range[order], grid.seed[order])
@@ -125,7 +125,7 @@ def _ranks(grid: Grid, alpha: float) -> list[Ranks | None]:
     tasks = grid.task[grid.ranges]
     k = np.array([len(own) for own in names])[tasks]
     first = np.cumsum(blocks * k) - blocks * k
-    found: list[Ranks | None] = [None] * len(grid.ranges)
+    found: list[AverageRanks | None] = [None] * len(grid.ranges)
     for shape in sorted({(b, c) for b, c in zip(blocks.tolist(), k.tolist(), strict=True) if b and c > 1}):
         alike = np.flatnonzero((blocks == shape[0]) & (k == shape[1]))
         for members in _few(alike, shape[0] * shape[1]):

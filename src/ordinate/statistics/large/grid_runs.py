@@ -31,7 +31,7 @@ def runs_of(grid: Grid) -> Iterator[dict[str, list[SeedRun]]]:
 def _ends(grid: Grid) -> list[tuple[int, bool]]:
     """Of every run: how far it holds, and whether it ends for want of a row.
 
-    A longer length that others have a row for, and this run has not, ends it: nobody knows what is there.
+    A longer length that other runs have a row for and this run has not ends it: its score there is unknown.
     """
     ends = [(0, False)] * len(grid.runs)
     along = np.flatnonzero(grid.split != SHIFT)
