@@ -122,7 +122,7 @@ def memory(tiny: bool) -> Row:
 def loss_memory(tokens: int, width: int, vocabulary: int) -> float:
     """Bytes over what the inputs take, their own gradients included."""
     from ordinate.lm.loss import total_loss
-    from ordinate.training.peak import _highest, _reset
+    from ordinate.training.step_memory import _highest, _reset
 
     states, weight = torch.randn(tokens, width, requires_grad=True), torch.randn(vocabulary, width, requires_grad=True)
     total_loss(states[:16], weight[:512], torch.zeros(16, dtype=torch.long)).backward()

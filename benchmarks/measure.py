@@ -3,7 +3,7 @@
 import statistics
 from dataclasses import asdict, dataclass
 
-from ordinate.training.turns import in_turns
+from ordinate.training.timing import in_turns
 
 __all__ = ["Row", "compare", "in_turns"]
 

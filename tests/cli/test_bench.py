@@ -12,13 +12,13 @@ import pytest
 from ordinate import InputError
 from ordinate.cli import bench
 from ordinate.training import overhead
-from ordinate.training.overhead import Overhead, Sizes, measure
-from ordinate.training.peak import Layer, peak
+from ordinate.training.overhead import BenchSizes, Overhead, measure
+from ordinate.training.step_memory import MeasuredLayer, peak
 
 from .conftest import Program
 
 TINY = ("dim=16", "heads=2", "layers=2", "batch=1", "length=16")
-SMALL = Sizes(dim=24, heads=2, layers=2, batch=1, length=16, rounds=1, memory_length=0)
+SMALL = BenchSizes(dim=24, heads=2, layers=2, batch=1, length=16, rounds=1, memory_length=0)
 
 
 def test_the_document_has_all_costs(ordinate: Program) -> None:
@@ -62,7 +62,7 @@ def test_each_encoding_is_given_what_it_reads() -> None:
 
 
 def test_what_cannot_work_at_these_sizes_does_not_hide_the_others() -> None:
-    odd = Sizes(dim=15, heads=3, layers=1, batch=1, length=16, rounds=1, memory_length=0)
+    odd = BenchSizes(dim=15, heads=3, layers=1, batch=1, length=16, rounds=1, memory_length=0)
     rope, none = measure(["rope", "none"], odd)
     assert rope.step is None and "even head width" in rope.problems[0]
     assert none.step is not None
@@ -72,19 +72,19 @@ def test_what_cannot_work_at_these_sizes_does_not_hide_the_others() -> None:
 
 @pytest.mark.slow
 def test_memory_is_measured_in_a_process_of_its_own() -> None:
-    found = peak(Layer("t5", 32, 2, 2048))
+    found = peak(MeasuredLayer("t5", 32, 2, 2048))
     assert not isinstance(found, str)
     hidden = 2048 * 32 * 4  # bytes of one hidden state
     assert 10 * hidden < found.bytes < 1000 * hidden
     assert found.axes == 1 and found.path
-    refused = peak(Layer("rope", 15, 3, 64))
+    refused = peak(MeasuredLayer("rope", 15, 3, 64))
     assert isinstance(refused, str) and "even head width" in refused
 
 
 def test_an_interrupted_measurement_keeps_what_is_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def some(names: list[str], sizes: Sizes) -> Iterator[Overhead]:
+    def some(names: list[str], sizes: BenchSizes) -> Iterator[Overhead]:
         yield Overhead(names[0], 1, 0, 0, "fused", None, "fused", None)
         raise KeyboardInterrupt
 

@@ -9,7 +9,7 @@ from ordinate import encodings, tasks
 from ordinate.core.registry import Registry
 from ordinate.model import ModelConfig
 from ordinate.training import RunConfig
-from ordinate.training.overhead import Sizes
+from ordinate.training.overhead import BenchSizes
 
 from .hostile import WORDS, lay_out, number, path, value
 
@@ -90,7 +90,7 @@ def _show(draw: Random) -> list[str]:
 
 
 def _bench(draw: Random) -> list[str]:
-    keys = [field.name for field in fields(Sizes)]
+    keys = [field.name for field in fields(BenchSizes)]
     given = dict(dim="8", heads="2", layers="1", batch="1", length="8") | {draw.choice(keys): number(draw)}
     named = ["-e", _encoding(draw)]
     return ["bench", "--quick", *named, *(f"{key}={text}" for key, text in given.items())]

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from ordinate.core.errors import InputError
 from ordinate.lm.budgets import branch, branch_schedule
 from ordinate.lm.config import Options, TrunkConfig, resolve
-from ordinate.lm.lm_recipe import Diverged, LMRecipe
+from ordinate.lm.lm_recipe import DivergedError, LMRecipe
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.stream import check_fit, training_rows
 from ordinate.model import Transformer
@@ -129,7 +129,7 @@ def test_what_does_not_fit_is_refused(corpus: Corpus) -> None:
 def test_a_rate_that_is_too_high_is_said(corpus: Corpus, lr: float) -> None:
     trainer = _trainer(small_config(corpus, lr=lr, warmup=0, clip=0), corpus)
     met = [trainer.train_step() for _ in range(20)][-1]
-    with pytest.raises(Diverged, match="the loss is not finite at step 20"):
+    with pytest.raises(DivergedError, match="the loss is not finite at step 20"):
         trainer.metrics(met)
 
 

@@ -15,7 +15,7 @@ FILES = [
     "tests/training/test_config.py",
     "tests/training/test_data.py",
     "tests/training/test_learned.py",
-    "tests/training/test_limits.py",
+    "tests/training/test_config_limits.py",
 ]
 PARITY = '''
 """Whether the number of ones so far is odd."""

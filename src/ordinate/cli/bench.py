@@ -10,7 +10,7 @@ import typer
 from ordinate.cli.options import AsJson, Encodings, read_settings
 
 if TYPE_CHECKING:
-    from ordinate.training.overhead import Overhead, Sizes
+    from ordinate.training.overhead import BenchSizes, Overhead
 
 
 def run(
@@ -45,10 +45,10 @@ def run(
         raise typer.Exit(130)
 
 
-def _sizes(settings: list[str] | None, memory_length: int | None, quick: bool) -> "Sizes":
+def _sizes(settings: list[str] | None, memory_length: int | None, quick: bool) -> "BenchSizes":
     from ordinate.core.config import build
     from ordinate.core.errors import InputError
-    from ordinate.training.overhead import Sizes
+    from ordinate.training.overhead import BenchSizes
 
     given = read_settings(None, settings, ())
     if memory_length is not None:
@@ -57,10 +57,10 @@ def _sizes(settings: list[str] | None, memory_length: int | None, quick: bool) -
         if "memory_length" in given:
             raise InputError(f"memory_length was given twice: leave memory_length={given['memory_length']} out")
         given["memory_length"] = memory_length
-    return build(Sizes, dict(rounds=3, memory_length=0) if quick else {}, given)
+    return build(BenchSizes, dict(rounds=3, memory_length=0) if quick else {}, given)
 
 
-def _measure(names: list[str], sizes: "Sizes") -> tuple[list["Overhead"], bool]:
+def _measure(names: list[str], sizes: "BenchSizes") -> tuple[list["Overhead"], bool]:
     """All that was measured until the end, or until it was interrupted."""
     from ordinate.core.amounts import duration
     from ordinate.training.overhead import measure
@@ -80,7 +80,7 @@ def _measure(names: list[str], sizes: "Sizes") -> tuple[list["Overhead"], bool]:
     return rows, True
 
 
-def _document(rows: list["Overhead"], sizes: "Sizes") -> dict[str, Any]:
+def _document(rows: list["Overhead"], sizes: "BenchSizes") -> dict[str, Any]:
     from dataclasses import asdict, replace
 
     from ordinate.training.environment import describe

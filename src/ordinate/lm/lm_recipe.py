@@ -34,7 +34,7 @@ from ordinate.training.progress import Progress, ProgressCallback, TrainingClock
 MICRO = 16_384  # tokens of one pass, unless a number of sequences is given
 
 
-class Diverged(Exception):  # noqa: N818
+class DivergedError(Exception):
     """The loss is NaN or infinite."""
 
 
@@ -94,7 +94,7 @@ class LMRecipe:
         return StepOutput(total, norm)
 
     def metrics(self, output: StepOutput) -> dict[str, float]:
-        """The metrics of the step just taken, over all ranks. Raises `Diverged` if the loss is not finite."""
+        """The metrics of the step just taken, over all ranks. Raises `DivergedError` if the loss is not finite."""
         loss = self.ranks.total(float(output.loss))[0] / self.config.step_tokens
         norm = float(output.gradient_norm)
         self._check_finite(loss, norm)
@@ -133,7 +133,7 @@ class LMRecipe:
 
     def _check_finite(self, *values: float) -> None:
         if not all(math.isfinite(value) for value in values):
-            raise Diverged(f"the loss is not finite at step {self.step:,}: try a rate below {self.config.lr:g}")
+            raise DivergedError(f"the loss is not finite at step {self.step:,}: try a rate below {self.config.lr:g}")
 
     def _autocast(self) -> AbstractContextManager[object]:
         if self.config.precision == "float32":
@@ -141,7 +141,7 @@ class LMRecipe:
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
 
-class Segment:
+class TrainingSegment:
     """Training of a recipe up to a step, with its journal, checkpoints and trackers."""
 
     def __init__(

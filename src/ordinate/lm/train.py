@@ -19,7 +19,7 @@ from ordinate.core.errors import InputError
 from ordinate.lm.budgets import Branch
 from ordinate.lm.checkpoint_folder import LATEST, RUN, CheckpointFolder, branch_folder, trunk_folder
 from ordinate.lm.config import Options, TrunkConfig
-from ordinate.lm.lm_recipe import LMRecipe, Segment
+from ordinate.lm.lm_recipe import LMRecipe, TrainingSegment
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.result import result_of
 from ordinate.results.schema import write
@@ -62,7 +62,7 @@ class LMTraining:
         with self._claimed(folder, parent) as run:
             recipe = LMRecipe(self.config, self.corpus, self.options, self.ranks, branch)
             owner = f"{self.config.id}-{digest(branch)}"
-            segment = Segment(recipe, folder, run, branch.end, owner, group=trunk.path.name)
+            segment = TrainingSegment(recipe, folder, run, branch.end, owner, group=trunk.path.name)
             if folder.started:
                 segment.load(folder.path / LATEST, owner)
             else:
@@ -78,7 +78,7 @@ class LMTraining:
             return
         with self._claimed(folder, None) as run:
             recipe = LMRecipe(self.config, self.corpus, self.options, self.ranks)
-            segment = Segment(
+            segment = TrainingSegment(
                 recipe, folder, run, target, self.config.id, group=folder.path.name, replay=folder.step > target
             )
             if (start := folder.nearest_start(target)) is not None:

@@ -35,27 +35,27 @@ class Inputs:
     """Tokens of one batch, and whatever else the model's encodings read."""
 
     tokens: Int[Tensor, "b n"]
-    told: dict[str, Tensor]  # as `Transformer.forward` takes it
+    arguments: dict[str, Tensor]  # as `Transformer.forward` takes it
 
     @staticmethod
     def of(model: Transformer, batch: int, length: int) -> "Inputs":
         draw = torch.Generator().manual_seed(0)
         tokens = torch.randint(0, VOCABULARY, (batch, length), generator=draw)
         reads = {what for part in model.parts for what in part.extra_inputs}
-        index, told = torch.arange(length), {}
+        index, arguments = torch.arange(length), {}
         if model.config.axes > 1:
-            told["positions"] = grid(length, model.config.axes)
+            arguments["positions"] = grid(length, model.config.axes)
         if "segments" in reads:
-            told["segments"] = (index >= length // 2).long()[None]
+            arguments["segments"] = (index >= length // 2).long()[None]
         if "relation" in reads:
             require(8 * length**2, f"the relations of {length} tokens")
-            told["relation"] = (index[:, None] - index).abs()[None]
-        return Inputs(tokens, told)
+            arguments["relation"] = (index[:, None] - index).abs()[None]
+        return Inputs(tokens, arguments)
 
     def part(self, start: int, stop: int) -> dict[str, Any]:
         """What there is to tell of some tokens when all before them are in a cache."""
         found = {}
-        for name, row in self.told.items():
+        for name, row in self.arguments.items():
             if name == "relation":
                 found[name] = row[:, start:stop, :stop]
             else:
@@ -64,8 +64,8 @@ class Inputs:
 
     def context(self, model: Transformer) -> AttentionContext:
         """The whole batch against itself, as the model's layers see it."""
-        related = self.told.get("relation")
-        positions, segments = self.told.get("positions"), self.told.get("segments")
+        related = self.arguments.get("relation")
+        positions, segments = self.arguments.get("positions"), self.arguments.get("segments")
         token_positions = check_inputs(model.config, model.parts, self.tokens, positions, segments)
         return model.context(token_positions, relation=check_relation(model.parts, related, self.tokens, 0))
 

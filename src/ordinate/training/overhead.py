@@ -21,15 +21,15 @@ from ordinate.model.decode import Decoder
 from ordinate.training.config_limits import check_numbers
 from ordinate.training.environment import keep_memory
 from ordinate.training.measured_model import Inputs, make_model
-from ordinate.training.peak import Layer, Peak, peak
-from ordinate.training.turns import in_turns
+from ordinate.training.step_memory import MeasuredLayer, Peak, peak
+from ordinate.training.timing import in_turns
 
 BASELINE = "none"
 DECODED = 48  # steps, of which the best counts
 
 
 @dataclass(frozen=True)
-class Sizes:
+class BenchSizes:
     """The model and the measurement."""
 
     dim: int = 256
@@ -87,7 +87,7 @@ class Overhead:
     problems: tuple[str, ...] = field(default=())
 
 
-def check(encodings: Sequence[str], sizes: Sizes) -> list[str]:
+def check(encodings: Sequence[str], sizes: BenchSizes) -> list[str]:
     """The encodings in their one spelling, each able to work at these sizes."""
     names = list(dict.fromkeys(canonical(text) for text in encodings))
     for name in names:
@@ -95,7 +95,7 @@ def check(encodings: Sequence[str], sizes: Sizes) -> list[str]:
     return names
 
 
-def measure(encodings: Sequence[str], sizes: Sizes) -> Iterator[Overhead]:
+def measure(encodings: Sequence[str], sizes: BenchSizes) -> Iterator[Overhead]:
     """One after the other; `none` itself comes out as 1, give or take the noise of the measurement."""
     keep_memory()
     before = torch.get_num_threads()
@@ -111,7 +111,7 @@ def measure(encodings: Sequence[str], sizes: Sizes) -> Iterator[Overhead]:
         torch.set_num_threads(before)
 
 
-def _one(name: str, sizes: Sizes, bases: dict[int, Peak | str]) -> Overhead:
+def _one(name: str, sizes: BenchSizes, bases: dict[int, Peak | str]) -> Overhead:
     model = _model(name, sizes)
     axes, inputs = model.config.axes, Inputs.of(model, sizes.batch, sizes.length)
     base = _model(BASELINE, sizes, axes)
@@ -141,7 +141,7 @@ def _one(name: str, sizes: Sizes, bases: dict[int, Peak | str]) -> Overhead:
     )
 
 
-def _model(name: str, sizes: Sizes, axes: int | None = None) -> Transformer:
+def _model(name: str, sizes: BenchSizes, axes: int | None = None) -> Transformer:
     return make_model(
         name, dim=sizes.dim, heads=sizes.heads, layers=sizes.layers, length=sizes.length, axes=axes
     )  # fmt: skip
@@ -151,18 +151,18 @@ def _count(parts: Sequence[nn.Module]) -> int:
     return sum(p.numel() for part in parts for p in part.parameters())
 
 
-def _peak(name: str, sizes: Sizes, axes: int) -> Peak | str:
-    return peak(Layer(name, sizes.dim, sizes.heads, sizes.memory_length, axes=axes, threads=sizes.threads))
+def _peak(name: str, sizes: BenchSizes, axes: int) -> Peak | str:
+    return peak(MeasuredLayer(name, sizes.dim, sizes.heads, sizes.memory_length, axes=axes, threads=sizes.threads))
 
 
 def training_step(model: nn.Module, inputs: Inputs) -> Callable[[], None]:
     """Forward, loss, backward, clip, AdamW."""
     model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    tokens, told = inputs.tokens, inputs.told
+    tokens, arguments = inputs.tokens, inputs.arguments
 
     def step() -> None:
-        logits = model(tokens, **told)
+        logits = model(tokens, **arguments)
         nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten()).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -178,21 +178,21 @@ def decoding_step(model: Transformer, length: int, steps: int) -> Callable[[], T
     cache, at = model.cache(1, length), iter(range(start, length))
     with torch.inference_mode():
         model(inputs.tokens[:, :start], cache=cache, **inputs.part(0, start))
-    fast = None if "relation" in inputs.told else Decoder(model, cache)
+    fast = None if "relation" in inputs.arguments else Decoder(model, cache)
 
     @torch.inference_mode()
     def step() -> Tensor:
         now = next(at)
-        told = inputs.part(now, now + 1)
+        arguments = inputs.part(now, now + 1)
         if fast is None:
-            logits: Tensor = model(inputs.tokens[:, now : now + 1], cache=cache, **told)
+            logits: Tensor = model(inputs.tokens[:, now : now + 1], cache=cache, **arguments)
             return logits
-        return fast(inputs.tokens[:, now], **told)
+        return fast(inputs.tokens[:, now], **arguments)
 
     return step
 
 
-def _decoding(model: Transformer, base: Transformer, sizes: Sizes) -> tuple[Ratio, str]:
+def _decoding(model: Transformer, base: Transformer, sizes: BenchSizes) -> tuple[Ratio, str]:
     warmup = 2 if sizes.length > 8 else 1
     steps = min(DECODED + warmup, sizes.length // 2)
     plain, own = (decoding_step(made, sizes.length, steps) for made in (base, model))

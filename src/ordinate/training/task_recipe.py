@@ -21,11 +21,11 @@ from ordinate.training import checkpoint
 from ordinate.training.config import RunConfig
 from ordinate.training.data import PackedBatch, TrainingData, evaluation_sets, overlap, pack
 from ordinate.training.evaluate import correct, evaluate
-from ordinate.training.footprint import memory
 from ordinate.training.optimizer import apply_gradients
 from ordinate.training.progress import Progress, ProgressCallback, TrainingClock
 from ordinate.training.result import NORMS, Trained, keep_artifacts, run_result
 from ordinate.training.schedule import ending, task_schedule
+from ordinate.training.step_memory import counted_memory
 from ordinate.training.task_checkpoint import NAME, TaskState, restore, task_optimizer
 
 CHECKED = 256  # sequences of the validation set that one point of the learning curve is taken on
@@ -236,7 +236,7 @@ class TaskRecipe:
             learned_at=self.above if self.learned else None,
             parameters=sum(p.numel() for p in self.model.parameters()),
             encoding_parameters=sum(p.numel() for p in self.model.encodings.parameters()),
-            memory=memory(self.model, longest),
+            memory=counted_memory(self.model, longest),
             seconds=self.clock.seconds,
         )
         # Batches are drawn again here: keeping every sequence of a run in memory would cost more than drawing them.

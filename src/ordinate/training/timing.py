@@ -1,6 +1,8 @@
-"""How long a run will take and how much it will keep, from a few steps of it."""
+"""Time: of a whole run, estimated from a few steps; and of several functions, measured in turns."""
 
+import gc
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,3 +58,26 @@ def estimate(config: RunConfig) -> Estimate:
     inside = min(training.task.width(max(config.test_lengths)), LONGEST_MAP)
     maps = 4 * EXAMPLES * config.model.layers * config.model.heads * inside**2
     return Estimate(step, scoring, weights + maps + JOURNAL)
+
+
+def in_turns(functions: Mapping[str, Callable[[], object]], *, rounds: int, warmup: int = 3) -> dict[str, list[float]]:
+    """Seconds of each function in each round. Rounds and a rotating order expose all of them to the same other load."""
+    for _ in range(warmup):
+        for run in functions.values():
+            run()
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    names = list(functions)
+    collecting = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        for turn in range(rounds):
+            shift = turn % len(names)
+            for name in names[shift:] + names[:shift]:
+                start = time.perf_counter()
+                functions[name]()
+                times[name].append(time.perf_counter() - start)
+    finally:
+        if collecting:
+            gc.enable()
+    return times

@@ -54,7 +54,7 @@ def run(
     """Train a language model to one or more budgets; resume where it was stopped."""
     from ordinate.cli.progress import Bar
     from ordinate.lm.config import Options
-    from ordinate.lm.lm_recipe import Diverged
+    from ordinate.lm.lm_recipe import DivergedError
     from ordinate.lm.ranks import joined
     from ordinate.lm.result import result_of
     from ordinate.lm.sinks import known
@@ -97,7 +97,7 @@ def run(
         except KeyboardInterrupt:
             print("ordinate: interrupted; start again to resume from the last checkpoint", file=sys.stderr)
             raise typer.Exit(130) from None
-        except Diverged as diverged:
+        except DivergedError as diverged:
             print(f"ordinate: {diverged}; what was saved before is kept", file=sys.stderr)
             raise typer.Exit(1) from None
     if ranks.first:

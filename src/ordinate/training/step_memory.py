@@ -1,13 +1,20 @@
-"""Peak memory of one layer, forward and backward, in a fresh process: `python -m ordinate.training.peak JSON`.
+"""Memory of a training step: counted from its tensors, and measured as the peak of a fresh process.
 
-Asked of the operating system and not counted, so that what kernels set aside for themselves is in it.
+The count is the same on every machine. The peak comes from the operating system and includes what kernels allocate for
+themselves; it is measured by `python -m ordinate.training.step_memory JSON`.
 """
 
 import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ordinate.core.task import Batch
 
 LIMIT = 900  # seconds that one measurement may take
 # What is freed goes back to the system: otherwise the gaps that glibc keeps count as memory that is needed, and query
@@ -15,9 +22,31 @@ LIMIT = 900  # seconds that one measurement may take
 GIVE_BACK = {"MALLOC_MMAP_THRESHOLD_": str(2**20)}
 
 
+def counted_memory(model: nn.Module, batch: Batch) -> int:
+    """Bytes of weights, gradients, two moments of the optimizer, and what one step keeps for its backward pass."""
+    weights = {p.untyped_storage().data_ptr(): p.untyped_storage().nbytes() for p in model.parameters()}
+    kept: dict[int, int] = {}
+
+    def pack(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    device = next(model.parameters()).device
+    positions = None if batch.positions is None else batch.positions.to(device)
+    was_training = model.training
+    model.train()
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        logits = model(batch.tokens.to(device), positions=positions)
+    model.train(was_training)
+    del logits  # until here, nothing that was kept could be freed and counted twice
+    return 4 * sum(weights.values()) + sum(kept.values())
+
+
 @dataclass(frozen=True)
-class Layer:
-    """What is measured."""
+class MeasuredLayer:
+    """The layer whose peak is measured."""
 
     encoding: str
     dim: int
@@ -38,9 +67,9 @@ class Peak:
     axes: int
 
 
-def peak(layer: Layer) -> Peak | str:
+def peak(layer: MeasuredLayer) -> Peak | str:
     """In a process of its own; a sentence if that did not come to an end."""
-    command = [sys.executable, "-m", "ordinate.training.peak", json.dumps(asdict(layer))]
+    command = [sys.executable, "-m", "ordinate.training.step_memory", json.dumps(asdict(layer))]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=LIMIT, check=False, env=os.environ | GIVE_BACK
@@ -54,12 +83,8 @@ def peak(layer: Layer) -> Peak | str:
     return Peak(**json.loads(done.stdout))
 
 
-def here(layer: Layer) -> Peak:
+def here(layer: MeasuredLayer) -> Peak:
     """In this process, which should not have done anything yet."""
-    import time
-
-    import torch
-
     from ordinate.training.measured_model import Inputs, make_model
     from ordinate.training.overhead import paths
 
@@ -68,12 +93,12 @@ def here(layer: Layer) -> Peak:
         layer.encoding, dim=layer.dim, heads=layer.heads, layers=1, length=layer.length, axes=layer.axes
     ).train()
     short = Inputs.of(model, layer.batch, min(layer.length, 256))
-    model(short.tokens, **short.told).sum().backward()  # loads what is loaded once
+    model(short.tokens, **short.arguments).sum().backward()  # loads what is loaded once
     model.zero_grad(set_to_none=True)
     inputs = Inputs.of(model, layer.batch, layer.length)
     chosen = paths(model, inputs.context(model), layer.batch)
     before, begin = _reset(), time.perf_counter()
-    model(inputs.tokens, **inputs.told).sum().backward()
+    model(inputs.tokens, **inputs.arguments).sum().backward()
     seconds = time.perf_counter() - begin
     return Peak(max(0, _highest() - before), seconds, chosen, model.config.axes)
 
@@ -104,4 +129,4 @@ def _status(key: str) -> int:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(here(Layer(**json.loads(sys.argv[1]))))))
+    print(json.dumps(asdict(here(MeasuredLayer(**json.loads(sys.argv[1]))))))

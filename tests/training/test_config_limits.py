@@ -12,8 +12,8 @@ from ordinate.store import Store
 from ordinate.studies.plan import plan
 from ordinate.training import resolve
 from ordinate.training.config_limits import STATE, step_bytes
-from ordinate.training.footprint import memory as footprint
-from ordinate.training.overhead import Sizes
+from ordinate.training.overhead import BenchSizes
+from ordinate.training.step_memory import counted_memory as footprint
 from ordinate.training.task_recipe import TaskRecipe
 
 from .runs import SMALL, small
@@ -116,7 +116,7 @@ def test_no_comparison_has_millions_of_runs() -> None:
 )
 def test_a_measurement_that_cannot_be_is_refused(sizes: dict[str, int], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        Sizes(**sizes)
+        BenchSizes(**sizes)
 
 
 def test_a_configuration_of_a_larger_machine_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:

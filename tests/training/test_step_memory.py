@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from ordinate import encodings
 from ordinate.core.task import Batch
 from ordinate.model import Transformer
-from ordinate.training.footprint import memory
+from ordinate.training.step_memory import counted_memory as memory
 
 from .runs import small
 
