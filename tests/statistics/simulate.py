@@ -25,8 +25,8 @@ SHAPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # of a standard norma
     "normal": lambda z: z,
     "skewed": lambda z: (np.exp(z) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e),
     # one value in five lies far above the others; 0.5 * 0.28: what both parts of the sum share
-    "rare hump": lambda z: (np.where(z > 0.8416, 2.0, -0.5) + 0.1 * z) / np.sqrt(1.01 + 0.5 * 0.28),
-    "two-humped": lambda z: (np.sign(z) + 0.3 * z) / np.sqrt(1 + 0.09 + 0.6 * np.sqrt(2 / np.pi)),
+    "rare mode": lambda z: (np.where(z > 0.8416, 2.0, -0.5) + 0.1 * z) / np.sqrt(1.01 + 0.5 * 0.28),
+    "bimodal": lambda z: (np.sign(z) + 0.3 * z) / np.sqrt(1 + 0.09 + 0.6 * np.sqrt(2 / np.pi)),
 }
 
 

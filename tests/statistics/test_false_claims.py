@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 STUDIES = 500  # at a true rate of 0.03, more than 0.05 is seen once in two hundred times
-SHAPES = ("normal", "skewed", "two-humped", "rare hump")
+SHAPES = ("normal", "skewed", "bimodal", "rare mode")
 
 Rates = dict[str, float]
 
@@ -34,13 +34,13 @@ def test_the_permutation_test_alone_would_claim_too_much(rates: Rates) -> None:
 
 
 def test_what_no_test_of_six_seeds_can_see(rates: Rates) -> None:
-    """Ten times the spread *and* two humps: all six seeds may lie in one of them, on either side, for any of three.
+    """Ten times the spread *and* bimodal: all six seeds may lie in one mode, on either side, for any of three.
 
     This is why every verdict tells what its seeds cannot see.
     """
-    assert rates["two-humped, ten times, 0.0"] == pytest.approx(2 * 3 * 0.5**6, abs=0.04)
+    assert rates["bimodal, ten times, 0.0"] == pytest.approx(2 * 3 * 0.5**6, abs=0.04)
     # One value in five is far off: that none of six is happens in a quarter of cases, and to one of three in 6 of 10.
-    assert rates["rare hump, ten times, 0.0"] == pytest.approx(1 - (1 - 0.8**6) ** 3, abs=0.08)
+    assert rates["rare mode, ten times, 0.0"] == pytest.approx(1 - (1 - 0.8**6) ** 3, abs=0.08)
 
 
 def test_equal_chances_of_learning_are_seldom_told_apart(rates: Rates) -> None:

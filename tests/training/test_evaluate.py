@@ -12,7 +12,7 @@ from ordinate import InputError, Transformer
 from ordinate.core.task import UNSCORED
 from ordinate.training import RunConfig, evaluate
 from ordinate.training.data import EvaluationSet, evaluation_sets
-from ordinate.training.evaluate import correct, drawn_positions, reach
+from ordinate.training.evaluate import correct, drawn_positions, longest_input
 
 from .runs import small
 
@@ -100,7 +100,7 @@ def test_a_model_in_training_mode_is_refused() -> None:
 def test_where_an_encoding_refuses_to_go_there_are_no_scores() -> None:
     config = small(encoding="learned")
     model = model_of(config)
-    assert reach(model) == 8
+    assert longest_input(model) == 8
     assert evaluate.evaluate(model, config.make_task(), config, first_set(config)) is not None
     assert evaluate.evaluate(model, config.make_task(), config, first_set(config, "ood")) is None
 

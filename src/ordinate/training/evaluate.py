@@ -30,7 +30,7 @@ class Scores:
         return self.values[task.metric]
 
 
-def reach(model: Transformer) -> int:
+def longest_input(model: Transformer) -> int:
     """The first position that some encoding of the model cannot take."""
     return min(part.max_positions for part in model.parts)
 
@@ -42,7 +42,7 @@ def evaluate(
     if model.training:
         raise InputError("evaluation wants a model in evaluation mode: call model.eval()")
     highest = max(task.sides(chosen.length)) if config.tested == "plain" else config.position_limit
-    if highest + (task.readout == "readout") > reach(model):
+    if highest + (task.readout == "readout") > longest_input(model):
         return None
     beyond = past_training(config, task, chosen)
     if config.tested == "plain":

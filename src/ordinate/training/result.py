@@ -16,7 +16,7 @@ from ordinate.store import Run, Store
 from ordinate.training.baselines import baselines, possible
 from ordinate.training.config import RunConfig
 from ordinate.training.data import EvaluationSet
-from ordinate.training.evaluate import drawn_positions, past_training, reach
+from ordinate.training.evaluate import drawn_positions, longest_input, past_training
 
 EXAMPLES = 2  # whose attention is kept
 LONGEST_MAP = 256
@@ -127,7 +127,7 @@ def keep_artifacts(run: Run, model: Transformer, config: RunConfig, task: Task, 
     run.write("model.safetensors", save({k: v.cpu().contiguous() for k, v in model.state_dict().items()}))
     chosen = next(s for s in sets if s.split == "id")
     batch = chosen.batch
-    if batch.tokens.shape[1] > LONGEST_MAP or max(task.sides(chosen.length)) > reach(model):
+    if batch.tokens.shape[1] > LONGEST_MAP or max(task.sides(chosen.length)) > longest_input(model):
         return
     device = model.embedding.weight.device
     positions = batch.positions
