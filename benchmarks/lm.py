@@ -76,8 +76,8 @@ def small_corpus(folder: Path, vocabulary: int, characters: int) -> Corpus:
 def borrowed(config: ModelConfig) -> nn.Module:
     """x-transformers at the same shape."""
     layers = Decoder(
-        dim=config.dim, depth=config.layers, heads=config.heads, attn_dim_head=config.head_width, rotary_pos_emb=True,
-        rotary_emb_dim=config.head_width, attn_flash=True, use_rmsnorm=True, attn_qk_norm=True, ff_swish=True,
+        dim=config.dim, depth=config.layers, heads=config.heads, attn_dim_head=config.head_dim, rotary_pos_emb=True,
+        rotary_emb_dim=config.head_dim, attn_flash=True, use_rmsnorm=True, attn_qk_norm=True, ff_swish=True,
         ff_glu=True, ff_no_bias=True, ff_mult=4,
     )  # fmt: skip
     return TransformerWrapper(

@@ -10,7 +10,7 @@ from ordinate import ModelConfig
 class Layer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        dim, self.heads, width = config.dim, config.heads, config.head_width
+        dim, self.heads, width = config.dim, config.heads, config.head_dim
         self.norm, self.norm2 = nn.RMSNorm(dim, eps=1e-6), nn.RMSNorm(dim, eps=1e-6)
         self.q_norm, self.k_norm = nn.RMSNorm(width, eps=1e-6), nn.RMSNorm(width, eps=1e-6)
         self.qkv, self.out = nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim, bias=False)
@@ -39,7 +39,7 @@ class PlainModel(nn.Module):
         nn.init.normal_(self.embedding.weight, std=config.dim**-0.5)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm = nn.RMSNorm(config.dim, eps=1e-6)
-        rates = 10_000 ** -(torch.arange(0, config.head_width, 2) / config.head_width)
+        rates = 10_000 ** -(torch.arange(0, config.head_dim, 2) / config.head_dim)
         angles = torch.arange(config.length)[:, None] * rates
         self.register_buffer("cos", angles.cos())
         self.register_buffer("sin", angles.sin())

@@ -72,7 +72,7 @@ def compared(
     case: Case, rows: tuple[tuple[int, ...], ...], places: Places = plain, explicit: bool = False
 ) -> tuple[tuple[Tensor, dict[str, Tensor]], tuple[Tensor, dict[str, Tensor]]]:
     """Logits of all documents in their order, and gradients: packed, and as the sum over separate passes."""
-    classes, per_token = case.model.config.outputs, case.model.config.readout == "tokens"
+    classes, per_token = case.model.config.classes, case.model.config.readout == "tokens"
     lengths = [length for row in rows for length in row]
     texts = [tokens(1, length, seed=number) for number, length in enumerate(lengths)]
     spots = [places(case, number, length) for number, length in enumerate(lengths)]

@@ -48,12 +48,14 @@ def test_impossible_models_are_refused_in_one_sentence(settings: dict, words: st
 
 
 @pytest.mark.parametrize("hidden", [None, 7, 512, 513])
-def test_a_width_is_kept_whatever_it_is(hidden: int | None) -> None:
-    """One that is spelled out as the default would have it is stored as none, so that it is no other model."""
-    config = ModelConfig(vocabulary=4, encoding="none", dim=128, hidden=hidden)
-    assert config.hidden_width == (hidden or 512)
-    assert config.hidden == (None if hidden == 512 else hidden)
-    assert Transformer(config).blocks[0].wide.out_features == config.hidden_width
+def test_a_width_reads_back_as_a_number(hidden: int | None) -> None:
+    """A width equal to the default gives the same model: equal configurations with equal digests."""
+    config = ModelConfig(vocabulary=4, encoding="none", dim=128, hidden=hidden)  # type: ignore[arg-type]
+    assert config.hidden == (hidden or 512)
+    default = ModelConfig(vocabulary=4, encoding="none", dim=128)
+    assert (digest(config) == digest(default)) == (config == default) == (hidden in (None, 512))
+    assert (config.kv_heads, config.head_dim, config.classes) == (4, 32, 4)
+    assert Transformer(config).blocks[0].wide.out_features == config.hidden
 
 
 def test_digest_depends_on_content_alone() -> None:

@@ -26,6 +26,8 @@ def build(cls: type[C], *layers: Mapping[str, Any]) -> C:
         if key not in known:
             problems.append(f"unknown key {key}: {nearest(key, known)}")
             continue
+        if value is None and known[key].default is None:
+            continue
         try:
             values[key] = _value(hints[key], key, value)
         except InputError as error:
@@ -46,6 +48,8 @@ def settle(config: Any) -> list[str]:
     """
     hints, problems = get_type_hints(type(config)), []
     for field in dataclasses.fields(config):
+        if field.default is None and getattr(config, field.name) is None:
+            continue
         try:
             object.__setattr__(config, field.name, _value(hints[field.name], field.name, getattr(config, field.name)))
         except InputError as error:

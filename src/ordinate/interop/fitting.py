@@ -92,5 +92,5 @@ def _config(base: Any, layers: Sequence[Any], encoding: tuple[str, ...], length:
     return ModelConfig(
         vocabulary=len(weight), encoding=encoding, dim=dim, heads=heads, layers=len(layers), length=length,
         head_dim=getattr(config, "head_dim", None) or dim // heads, causal=causal.pop(), embedding_std=size,
-        kv_heads=shared if isinstance(shared, int) else None,
+        kv_heads=shared if isinstance(shared, int) else heads,
     )  # fmt: skip

@@ -57,7 +57,7 @@ def parameters(config: ModelConfig) -> tuple[int, int]:
 def flops_per_token(config: ModelConfig) -> int:
     """FLOPs of a training step per token: two per weight forward and four back, and half of the attention matrix."""
     gates = 2 if config.activation == "swiglu" else 1
-    heads = (config.heads + 2 * config.key_heads) * config.head_width
-    layer = config.dim * (heads + config.heads * config.head_width + (gates + 1) * config.hidden_width)
-    attention = config.heads * config.head_width * config.length  # 2 products, forward and back, over half the keys
-    return 6 * (config.layers * (layer + attention) + config.dim * config.outputs)
+    heads = (config.heads + 2 * config.kv_heads) * config.head_dim
+    layer = config.dim * (heads + config.heads * config.head_dim + (gates + 1) * config.hidden)
+    attention = config.heads * config.head_dim * config.length  # 2 products, forward and back, over half the keys
+    return 6 * (config.layers * (layer + attention) + config.dim * config.classes)

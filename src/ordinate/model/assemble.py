@@ -33,7 +33,7 @@ def make_encodings(config: ModelConfig) -> list[Encoding]:
 def _create(config: ModelConfig, choice: Choice) -> Encoding:
     return registry.create(
         choice.name, dim=config.dim, heads=config.heads, length=config.length, layers=config.layers,
-        causal=config.causal, axes=config.axes, head_dim=config.head_width, token_size=config.token_std,
+        causal=config.causal, axes=config.axes, head_dim=config.head_dim, token_size=config.token_std,
         **dict(choice.parameters),
     )  # fmt: skip
 
@@ -44,13 +44,13 @@ def check_encodings(config: ModelConfig, per_layer: Sequence[Encoding]) -> None:
         raise InputError(f"{len(per_layer)} encodings for {config.layers} layers: give one per layer")
     for part in distinct(per_layer):
         wanted = dict(
-            heads=config.heads, dim=config.dim, head_dim=config.head_width, causal=config.causal, axes=config.axes
+            heads=config.heads, dim=config.dim, head_dim=config.head_dim, causal=config.causal, axes=config.axes
         )
         for field, want in wanted.items():
             found = getattr(part.shape, field)
             if found != want:
                 raise InputError(f"{part.name} was made for {field} {found}, but the model has {field} {want}")
-        part.check_heads(config.key_heads)
+        part.check_heads(config.kv_heads)
         layers = sum(any(part is inner for inner in whole.parts()) for whole in per_layer)
         if type(part).embed is not Encoding.embed and layers < config.layers:
             raise InputError(

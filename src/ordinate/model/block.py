@@ -26,8 +26,8 @@ class Attention(nn.Module):
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
-        self.heads, self.key_heads, self.width, self.layer = config.heads, config.key_heads, config.head_width, layer
-        self.inputs = nn.Linear(config.dim, (self.heads + 2 * self.key_heads) * self.width, bias=config.bias)
+        self.heads, self.kv_heads, self.width, self.layer = config.heads, config.kv_heads, config.head_dim, layer
+        self.inputs = nn.Linear(config.dim, (self.heads + 2 * self.kv_heads) * self.width, bias=config.bias)
         self.output = nn.Linear(self.heads * self.width, config.dim, bias=config.bias)
         self.q_norm = nn.RMSNorm(self.width, eps=1e-6) if config.qk_norm else None
         self.k_norm = nn.RMSNorm(self.width, eps=1e-6) if config.qk_norm else None
@@ -60,7 +60,7 @@ class Attention(nn.Module):
         features: Float[Tensor, "b k w"] | None = None,
     ) -> Float[Tensor, "b h n e"]:
         """Attention over the projected heads: queries, then keys, then values."""
-        encoding, h, g = bound.encoding, self.heads, self.key_heads
+        encoding, h, g = bound.encoding, self.heads, self.kv_heads
         both, v = heads.split((h + g, g), dim=1)  # one split: slices would allocate zero-filled gradients
         own = None if features is None else bound.context.query_features(features)
         late = cache is not None and not encoding.cacheable  # the cache holds unrotated keys, rotated at every step
@@ -89,8 +89,8 @@ class Block(nn.Module):
         self.norm_place, self.residual, self.dropout = config.norm_place, config.residual, config.dropout
         self.attention = Attention(config, layer)
         gated = config.activation == "swiglu"
-        self.wide = nn.Linear(config.dim, config.hidden_width * (2 if gated else 1), bias=config.bias)
-        self.narrow = nn.Linear(config.hidden_width, config.dim, bias=config.bias)
+        self.wide = nn.Linear(config.dim, config.hidden * (2 if gated else 1), bias=config.bias)
+        self.narrow = nn.Linear(config.hidden, config.dim, bias=config.bias)
         self.activation = _ACTIVATIONS[config.activation]
         normed = config.norm_place != "none"
         self.attention_norm = make_norm(config) if normed else None

@@ -1,4 +1,4 @@
-"""What a model is made of."""
+"""The configuration of a transformer, and presets of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class ModelConfig:
     heads: int = 4
     layers: int = 2
     length: int = 32  # the trained length
-    kv_heads: int | None = None  # fewer than heads: grouped queries; none: as many
-    head_dim: int | None = None  # none: dim / heads
-    hidden: int | None = None  # width of the feed-forward layer; none: 4 * dim
+    kv_heads: int = None  # type: ignore[assignment]  # by default heads; fewer: grouped-query attention
+    head_dim: int = None  # type: ignore[assignment]  # by default dim / heads
+    hidden: int = None  # type: ignore[assignment]  # width of the feed-forward layer; by default 4 * dim
     causal: bool = True
     axes: int = 1
     norm: Literal["layer", "rms"] = "layer"
@@ -39,30 +39,38 @@ class ModelConfig:
     qk_norm: bool = False
     dropout: float = 0.1  # on embeddings and on what each branch adds; never on attention weights
     readout: Literal["tokens", "mean", "first", "last", "readout"] = "tokens"
-    classes: int | None = None  # none: as many as the vocabulary
+    classes: int = None  # type: ignore[assignment]  # by default the vocabulary
     tied: bool = False
-    init_std: float | None = None  # of matrices; none: 1 / sqrt(their input width). One start for all encodings
+    init_std: float | None = None  # of matrices; none: 1 / sqrt(fan_in). The same start for all encodings
     embedding_std: float | None = None  # of token embeddings; none: 1 / sqrt(dim)
     document_positions: Literal["restart", "continue"] = "restart"  # in packed documents
-    document_mask: bool = True  # documents do not see each other
+    document_mask: bool = True  # tokens attend within their own document only
 
     def __post_init__(self) -> None:
         problems = settle(self)
         if problems:
             raise InputError("; ".join(problems))
-        problems = [
+        given_none = {name for name in MOST if getattr(self, name) is None}
+        problems = []
+        if self.head_dim is None and self.heads > 0 and self.dim % self.heads:
+            problems.append(f"{self.heads} heads do not divide dim {self.dim}: choose dim divisible by heads")
+        derived = dict(
+            kv_heads=self.heads, head_dim=self.dim // max(self.heads, 1), hidden=4 * self.dim, classes=self.vocabulary
+        )
+        for name, value in derived.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        problems += [
             f"{name} must be at least 1 and at most {most}, got {value}"
             for name, most in MOST.items()
-            if (value := getattr(self, name)) is not None and not 1 <= value <= most
+            if name not in given_none and not 1 <= (value := getattr(self, name)) <= most
         ]
-        if not problems and self.head_dim is None and self.dim % self.heads:
-            problems.append(f"{self.heads} heads do not divide dim {self.dim}: choose dim divisible by heads")
-        if not problems and self.heads % self.key_heads:
-            problems.append(f"kv_heads {self.key_heads} must divide heads {self.heads}")
+        if not problems and self.heads % self.kv_heads:
+            problems.append(f"kv_heads {self.kv_heads} must divide heads {self.heads}")
         if not 0.0 <= self.dropout < 1.0:
             problems.append(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        if self.tied and self.outputs != self.vocabulary:
-            problems.append(f"tied embeddings need classes = vocabulary, got {self.outputs} and {self.vocabulary}")
+        if self.tied and self.classes != self.vocabulary:
+            problems.append(f"tied embeddings need classes = vocabulary, got {self.classes} and {self.vocabulary}")
         if self.tied and self.readout != "tokens":
             problems.append("tied embeddings belong to per-token logits: set readout=tokens or tied=false")
         if self.causal and self.readout == "first":
@@ -77,42 +85,19 @@ class ModelConfig:
             problems.append(f"{len(named)} encodings for {self.layers} layers: at most one per layer")
         if problems:
             raise InputError("; ".join(problems))
-        # A default that is spelled out is no other model.
-        spelled = dict(
-            kv_heads=self.heads, head_dim=self.dim // self.heads, hidden=4 * self.dim, classes=self.vocabulary
-        )
-        for name, default in spelled.items():
-            if getattr(self, name) == default:  # read the resolved ones: key_heads, head_width, hidden_width, outputs
-                object.__setattr__(self, name, None)
         texts = tuple(canonical(text) for text in named)  # one text, so one hash, for one meaning
         object.__setattr__(self, "encoding", texts[0] if len(set(texts)) == 1 else texts)
-
-    @property
-    def key_heads(self) -> int:
-        return self.kv_heads or self.heads
-
-    @property
-    def head_width(self) -> int:
-        return self.head_dim or self.dim // self.heads
-
-    @property
-    def hidden_width(self) -> int:
-        return self.hidden or 4 * self.dim
 
     @property
     def token_std(self) -> float:
         return self.embedding_std or self.dim**-0.5
 
     @property
-    def outputs(self) -> int:
-        return self.classes or self.vocabulary
-
-    @property
     def weights(self) -> int:
         """How many numbers the matrices of the network hold; those of encodings are not among them."""
-        attention = 2 * self.dim * self.head_width * (self.heads + self.key_heads)
-        forward = (3 if self.activation == "swiglu" else 2) * self.dim * self.hidden_width
-        tables = self.vocabulary + (0 if self.tied else self.outputs)
+        attention = 2 * self.dim * self.head_dim * (self.heads + self.kv_heads)
+        forward = (3 if self.activation == "swiglu" else 2) * self.dim * self.hidden
+        tables = self.vocabulary + (0 if self.tied else self.classes)
         return self.layers * (attention + forward) + tables * self.dim
 
     def choices(self) -> tuple[tuple[Choice, ...], ...]:

@@ -137,9 +137,9 @@ def _check(
         raise InputError(f"generation needs logits for every token, but this model classifies ({model.config.readout})")
     if prompt.dim() != 2 or prompt.shape[1] == 0:
         raise InputError(f"a prompt needs shape [b, n] with at least one token, got {tuple(prompt.shape)}")
-    if model.config.outputs > model.config.vocabulary:
+    if model.config.classes > model.config.vocabulary:
         raise InputError(
-            f"the model answers with {model.config.outputs} classes, more than its {model.config.vocabulary} tokens"
+            f"the model answers with {model.config.classes} classes, more than its {model.config.vocabulary} tokens"
         )
     if count < 0 or not 0 <= temperature < math.inf:
         raise InputError(f"count and temperature must be finite and not negative, got {count} and {temperature}")

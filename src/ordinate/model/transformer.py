@@ -37,7 +37,7 @@ class Transformer(nn.Module):
             self.embedding = nn.Embedding(config.vocabulary, config.dim)
             self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
             self.norm = make_norm(config) if config.norm_place == "pre" else None
-            self.head = None if config.tied else nn.Linear(config.dim, config.outputs, bias=False)
+            self.head = None if config.tied else nn.Linear(config.dim, config.classes, bias=False)
             self.readout = nn.Parameter(torch.empty(config.dim)) if config.readout == "readout" else None
         if device.type != "meta":
             self.to_empty(device=device)

@@ -81,4 +81,4 @@ def _needs(config: "RunConfig", task: Task) -> Iterator[tuple[str, int]]:
 def step_bytes(model: "ModelConfig", batch: int, tokens: int) -> int:
     """What one step keeps for its backward pass, at least: per layer the inputs of its matrices, and the logits."""
     answers = tokens if model.readout == "tokens" else batch
-    return 4 * (tokens * model.layers * (6 * model.dim + model.hidden_width) + 2 * answers * model.outputs)
+    return 4 * (tokens * model.layers * (6 * model.dim + model.hidden) + 2 * answers * model.classes)

@@ -213,7 +213,7 @@ def paths(model: Transformer, context: AttentionContext, batch: int, *, trains: 
     """The attention paths that its layers take here; usually one. Without queries and keys: their shape decides."""
     config, found = model.config, []
     for encoding in model.per_layer:
-        shape = (batch, config.heads, context.q.length, config.head_width), (batch, config.heads, context.k.length, 1)
+        shape = (batch, config.heads, context.q.length, config.head_dim), (batch, config.heads, context.k.length, 1)
         q, k = (torch.zeros(1).expand(size) for size in shape)
         found.append(choose(q.requires_grad_(trains), k, BoundEncoding(encoding, context)))
     return ", ".join(dict.fromkeys(found))
