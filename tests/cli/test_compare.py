@@ -181,9 +181,7 @@ def test_a_store_of_a_newer_program(ordinate: Program, store: str) -> None:
 def aged(store: Path) -> None:
     """As if an older version had written all of it."""
     for path in [*store.glob("*/result.json"), *store.glob("*/env.json"), *store.glob("studies/*/study.json")]:
-        content = json.loads(path.read_text()) | {"schema": 1}
-        del content["sum" if "sum" in content else "schema"]
-        path.write_text(json.dumps({"schema": 1, **content}))
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 1}))
 
 
 @pytest.mark.slow
@@ -197,8 +195,8 @@ def test_what_an_older_version_wrote_is_left_as_it_is_and_never_mixed(
     sentence = f"was written by an older ordinate (schema 1, this one reads {SCHEMA}): use another store"
     for words in (("report",), QUICK):
         refused = ordinate(*words, "--store", store)
-        assert refused.code == 2 and refused.out == "" and refused.err.count("\n") == 1
-        assert "study.json " + sentence in refused.err
+        assert refused.code == 2 and refused.out == "" and f"study.json {sentence}" in refused.err.splitlines()[-1]
+        assert refused.err.count("\n") == 1 or words == QUICK  # which prints its forecast first
     listed = ordinate("status", "--store", store)
     assert listed.code == 1 and listed.err.count(sentence) == 6
     assert {path: path.read_bytes() for path in before} == before
