@@ -1,4 +1,4 @@
-"""What a comparison may be asked: encodings, sizes, seeds and learning rates, with the usual ones as they start."""
+"""The form of a new comparison: encodings, sizes, seeds and learning rates, with their defaults."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -31,7 +31,7 @@ class Asked:
 
 
 def ask(task: str) -> Asked:
-    """Draw the form and tell what stands in it. Only what differs from the task's own defaults becomes a setting."""
+    """Draw the form and return its values. Only what differs from the task's own defaults becomes a setting."""
     from ordinate import tasks
 
     made = tasks.create(task)

@@ -37,16 +37,16 @@ def show(comparison: Comparison, key: str, *, beside: int = 2) -> None:
     if comparison.failures:
         _failures(comparison)
     if not comparison.analysis.tasks:
-        st.info("No run is finished yet. What comes out will stand here.", icon=":material/hourglass:")
+        st.info("No run is finished yet. Results appear here.", icon=":material/hourglass:")
         return
     drawn = figures(comparison)
-    told = comparison.analysis.tasks[:MOST_TASKS]
-    if len(told) < len(comparison.analysis.tasks):
+    shown_tasks = comparison.analysis.tasks[:MOST_TASKS]
+    if len(shown_tasks) < len(comparison.analysis.tasks):
         st.info(
-            f"The first {len(told)} of {len(comparison.analysis.tasks):,} tasks are shown one by one; all are in the "
-            "reports below."
+            f"The first {len(shown_tasks)} of {len(comparison.analysis.tasks):,} tasks are shown one by one; "
+            "all are in the reports below."
         )
-    for task in told:
+    for task in shown_tasks:
         _task(comparison, task, [f for f in drawn if isinstance(f, Chart) and f.task == task.task], key, beside)
     families = [figure for figure in drawn if isinstance(figure, Chart) and not figure.task]
     if families:
@@ -117,8 +117,8 @@ def _config(task: TaskAnalysis) -> dict[str, Any]:
 
 def _tables(comparison: Comparison, key: str) -> None:
     st.subheader("Tables", anchor=False)
-    told = [task for task in comparison.analysis.tasks[:MOST_TASKS] if len(task.ranges) <= MOST_RANGES]
-    for table in tables(comparison, told):
+    shown_tasks = [task for task in comparison.analysis.tasks[:MOST_TASKS] if len(task.ranges) <= MOST_RANGES]
+    for table in tables(comparison, shown_tasks):
         with st.expander(plain(table.title)):
             if len(table.rows) > MOST_ROWS:
                 st.caption(f"The first {MOST_ROWS:,} of {len(table.rows):,} rows; the download has all.")

@@ -39,13 +39,13 @@ def show(figure: Figure, key: str, *, heading: bool = True, download: bool = Tru
 
 
 def plain(text: str) -> str:
-    """Text that Streamlit shows as it is: whatever its Markdown would take for markup stands behind a backslash."""
+    """Text with everything escaped that Streamlit would take for Markdown."""
     return "".join(f"\\{letter}" if letter in "\\`*_{}[]()#+-.!|<>$:~&^=" else letter for letter in text)
 
 
 def choose_attention(kept: Mapping[str, Path], key: str, *, what: str, bind: Bind = None) -> None:
-    """Pickers, and the map that they choose. `kept` has a file for each of `what`; bound, layer and head stand in the
-    address."""
+    """Pickers, and the map that they choose. `kept` has a file for each of `what`; bound, layer and head are part of
+    the address."""
     if not kept:
         return
     st.markdown("**Attention**")

@@ -22,7 +22,7 @@ COLUMNS = ("task", "encoding", "seed", "rate", "state", "progress", "step", "val
 
 
 def show(store: Store, kept: StoredStudy, key: str, *, beside: int = 2) -> None:
-    """Progress if it is under way; otherwise what came out, and a way to go on if it was stopped."""
+    """Progress if it is under way; otherwise the results, and a way to go on if it was stopped."""
     if driver(kept.folder) is not None:
         _live(store, kept, key)
         return
@@ -73,7 +73,7 @@ def _watched(folder: str, _store: Store, _kept: StoredStudy) -> Watched:
 @st.fragment(run_every=EVERY)
 def _live(store: Store, kept: StoredStudy, key: str) -> None:
     process = driver(kept.folder)
-    if process is None:  # it has ended: the whole page tells what came out
+    if process is None:  # it has ended: redraw the whole page with the results
         st.rerun()
     look = _watched(str(kept.folder), store, kept).look()
     with st.container(border=True):

@@ -25,7 +25,7 @@ def _pages() -> dict[str, st.Page]:
     }
 
 
-# An icon of its own: the symbols of Streamlit's menus would be asked for over the network, to stand in the tab.
+# An icon of its own: Streamlit would load its symbols over the network for the tab.
 st.set_page_config(page_title="Ordinate", page_icon=Path(__file__).with_name("icon.png"), layout="wide")
 pages = _pages()
 chosen = st.navigation(list(pages.values()), position="top")

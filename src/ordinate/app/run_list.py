@@ -1,4 +1,4 @@
-"""The runs of a store as a table: filtered by what stands in the address, sorted by a click, chosen by their rows."""
+"""The runs of a store as a table: filtered by the address, sorted by a click, chosen by their rows."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -105,7 +105,7 @@ def _several(label: str, part: str, found: Sequence[RunSummary]) -> list[str]:
 
 
 def table(shown: Sequence[RunSummary], chosen: Sequence[str], choose: Callable[[list[str]], None]) -> None:
-    """Draw the rows. `choose` is told the ids when the user ticks other rows than those in `chosen`."""
+    """Draw the rows. `choose` gets the ids when the user ticks other rows than those in `chosen`."""
     ids = [row.run for row in shown]
     ticked = [index for index, run_id in enumerate(ids) if run_id in chosen]
     # What is ticked follows from the address: rows come and go with filters and with new runs.

@@ -49,15 +49,15 @@ def _title(facts: RunFacts) -> None:
     if result is None:
         return
     row = _row(facts)
-    told = [("State", facts.state), ("Steps", f"{result.steps:,}"), ("Time", duration(result.seconds))]
-    told += [("Learned at step", "not learned" if not result.learned_at else f"{result.learned_at:,}")] * (
+    key_numbers = [("State", facts.state), ("Steps", f"{result.steps:,}"), ("Time", duration(result.seconds))]
+    key_numbers += [("Learned at step", "not learned" if not result.learned_at else f"{result.learned_at:,}")] * (
         result.bar is not None
     )
-    told += [("In distribution", _score(row.inside))]
-    told += [(row.headline.capitalize(), " ".join(p for p in (_score(row.score), row.word) if p != "-") or "-")]
-    told += [("Parameters", f"{result.parameters:,}")]
+    key_numbers += [("In distribution", _score(row.inside))]
+    key_numbers += [(row.headline.capitalize(), " ".join(p for p in (_score(row.score), row.word) if p != "-") or "-")]
+    key_numbers += [("Parameters", f"{result.parameters:,}")]
     with st.container(horizontal=True, gap="large"):
-        for label, value in told:
+        for label, value in key_numbers:
             with st.container(width="content", gap=None):
                 st.caption(label)
                 st.markdown(f"**{plain(value)}**")

@@ -59,7 +59,7 @@ def run(
 
 
 def _free(port: int) -> int:
-    """The first port from this one on that nobody serves."""
+    """The first free port from this one on."""
     from ordinate.core.errors import InputError
 
     for tried in range(port, min(port + 50, 65536)):

@@ -30,7 +30,7 @@ def run(
     file: SettingsFile = None,
     as_json: AsJson = False,
     dry_run: bool = typer.Option(
-        False, "--dry-run", help="Tell the runs, how many are done, time and disk; then stop."
+        False, "--dry-run", help="Print the number of runs, how many are done, time and disk; then stop."
     ),
     yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask, however many runs there are."),
 ) -> None:
@@ -45,7 +45,7 @@ def run(
         tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), within=_time(within), store=store,
         workers=workers, settings=given,
     )  # fmt: skip
-    _confirm(job.study, yes=yes, asked=not dry_run)
+    _confirm(job.study, yes=yes, needed=not dry_run)
     each = announce(job)
     if dry_run:
         return
@@ -98,12 +98,12 @@ def _rates(text: str | None) -> list[float] | None:
         raise InputError(f"--rates wants numbers with commas between them, got {text!r}") from None
 
 
-def _confirm(study: "Study", *, yes: bool, asked: bool) -> None:
-    """Nobody starts a million runs by mistake."""
+def _confirm(study: "Study", *, yes: bool, needed: bool) -> None:
+    """Ask before a very large comparison starts."""
     from ordinate.core.errors import InputError
     from ordinate.studies.plan import MANY
 
-    if study.size <= MANY or yes or not asked:
+    if study.size <= MANY or yes or not needed:
         return
     text = f"this is a comparison of {study.size:,} runs"
     if not sys.stdin.isatty():
@@ -113,7 +113,7 @@ def _confirm(study: "Study", *, yes: bool, asked: bool) -> None:
 
 
 def announce(job: "Job") -> float:
-    """Say what is ahead, and tell how long one run takes."""
+    """Print the forecast; return the seconds that one run takes."""
     from ordinate.studies.forecast import forecast
 
     found = forecast(job)
@@ -122,13 +122,13 @@ def announce(job: "Job") -> float:
 
 
 def finish(comparison: "Comparison", job: "Job", *, as_json: bool) -> None:
-    """Print what came out, and write the report."""
+    """Print the summary, and write the report."""
     from rich.console import Console
 
     from ordinate import report
     from ordinate.report.terminal import show
 
-    try:  # what came out is told, even if no page can be written; and a page is written, even if nobody listens
+    try:  # print even if no page can be written; write a page even if stdout is closed
         if as_json:
             print(report.render(comparison, "json"))
         else:

@@ -8,7 +8,7 @@ from ordinate.cli.options import RUNS, StoreFolder
 
 
 def run(
-    study: str = typer.Argument("", help="The first digits of a study's id; without it, the one asked for last."),
+    study: str = typer.Argument("", help="The first digits of a study's id; default: the latest one."),
     output: Path | None = typer.Option(None, "--output", "-o", help="File to write; - for stdout."),
     form: str = typer.Option("html", "--format", help="html, md, csv, tex or json."),
     figures: bool = typer.Option(False, "--figures", help="Also write every figure as PDF and PNG."),

@@ -24,7 +24,7 @@ def page() -> None:
         st.error(f"No comparison {plain(repr(wanted))} is in this store: choose another one.")
     ids = list(found)
     first = ids.index(wanted) if wanted in found else 0
-    # Bound to the address, the choice would stand there by its title, which is no name.
+    # Bound to the address, the choice would be written there by its title instead of its id.
     chosen = st.selectbox("Comparison", ids, first, format_func=lambda name: _title(*found[name]), key="study")
     if chosen is not None:
         st.query_params["study"] = chosen

@@ -45,7 +45,7 @@ def run(
     seed: int = typer.Option(0, "--seed", help="Of the order of documents within a shard."),
     workers: Workers = None,
     as_json: AsJson = False,
-    dry_run: bool = typer.Option(False, "--dry-run", help="Tell files, shards, time and disk; then stop."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Print files, shards, time and disk; then stop."),
 ) -> None:
     """Make a corpus: learn a tokenizer, turn text into shards of tokens, set documents for validation apart.
 
@@ -60,33 +60,33 @@ def run(
     from ordinate.text.prepare import cores
 
     require("lm")
-    asked = request(
+    wanted = request(
         source, vocabulary=vocabulary, tokenizer=tokenizer, tokenizer_bytes=tokenizer_bytes, valid=valid, seed=seed,
         max_shards=max_shards, revision=revision,
     )  # fmt: skip
-    folder = out or Path("data") / asked.source.name
-    ahead = look_ahead(asked, folder)
+    folder = out or Path("data") / wanted.source.name
+    ahead = look_ahead(wanted, folder)
     if workers is not None and workers < 0:
         raise InputError(f"--workers must be at least 0, got {workers}")
-    print(_announced(asked, folder, ahead, cores() if workers is None else workers), file=sys.stderr)
+    print(_announced(wanted, folder, ahead, cores() if workers is None else workers), file=sys.stderr)
     if dry_run:
         return
     try:
         with Bar() as bar:
-            corpus = prepare(asked, folder, workers=workers, watch=_Display(bar).show)
+            corpus = prepare(wanted, folder, workers=workers, watch=_Display(bar).show)
     except KeyboardInterrupt:
         print("ordinate: stopped; finished shards are kept, the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
     print(json.dumps(_summary(corpus), indent=1) if as_json else _told(corpus))
 
 
-def _announced(asked: "PrepareRequest", folder: Path, ahead: "Outlook", workers: int) -> str:
+def _announced(wanted: "PrepareRequest", folder: Path, ahead: "Outlook", workers: int) -> str:
     """One line of what is ahead."""
-    what = f"{asked.recipe.source}: {counted(ahead.files, 'file')}, about {storage(ahead.text)} of text"
+    what = f"{wanted.recipe.source}: {counted(ahead.files, 'file')}, about {storage(ahead.text)} of text"
     shards = f"{counted(ahead.shards, 'shard')}, {ahead.done:,} done"
     if ahead.done == ahead.shards:
         return f"{what}; {shards}, in {folder}"
-    fetched = " and the time to download it" if asked.recipe.revision else ""
+    fetched = " and the time to download it" if wanted.recipe.revision else ""
     time_needed = f"about {duration(ahead.seconds(workers))}{fetched} with {counted(max(1, workers), 'worker')}"
     return f"{what}; {shards}; {time_needed}; {storage(ahead.disk)} in {folder}"
 

@@ -1,4 +1,4 @@
-"""What `lm plan` and `lm train` are asked for, resolved."""
+"""The options that `lm plan` and `lm train` share, resolved to a model, its data and its budgets."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DATA = Path("data")
 
-# What both commands are asked on the command line.
+# Options of both commands.
 Settings = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.001 batch=32.")
 ]
@@ -42,7 +42,7 @@ class LMRequest:
 def resolve_request(
     size: str, encoding: str, budget: str | None, data: Path | None, seed: int, device: str, settings: dict[str, Any]
 ) -> LMRequest:
-    """From what stands on the command line."""
+    """Resolve the options of the command line."""
     from ordinate.lm.budgets import branches
     from ordinate.lm.config import resolve
     from ordinate.lm.hardware import default_precision

@@ -33,7 +33,7 @@ def run(
     runs = open_store(store)
     found = list(faults(runs))
     damaged = [fault for fault in found if not fault.leftover and not fault.other]
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         "runs": len(runs.runs()),
         "studies": len(studies(runs)),
         "damaged": [{"path": str(fault.path), "problem": fault.problem} for fault in damaged],
@@ -41,8 +41,8 @@ def run(
         "others": [{"path": str(fault.path), "problem": fault.problem} for fault in found if fault.other],
     }
     if repair:
-        told |= _repaired(runs, found)
-    print(json.dumps(told, indent=1) if as_json else "\n".join(_lines(told, runs.option)))
+        report |= _repaired(runs, found)
+    print(json.dumps(report, indent=1) if as_json else "\n".join(_lines(report, runs.option)))
     if damaged:
         raise typer.Exit(1)
 
@@ -97,19 +97,21 @@ def _remove(store: "Store", path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _lines(told: dict[str, Any], option: str) -> list[str]:
+def _lines(report: dict[str, Any], option: str) -> list[str]:
     """A table of what is damaged, and in words what was done about it; `option` names the store."""
-    lines = [f"{counted(told['runs'], 'run')} and {counted(told['studies'], 'study')}: {len(told['damaged'])} damaged"]
-    lines += [f"  {item['problem']}" for item in told["damaged"]]
-    if told["others"]:
-        first = told["others"][0]["problem"]
-        lines.append(f"sound, but of no use to this program: {len(told['others'])}; the first: {first}")
-    if told["leftovers"]:
-        gone = [path for path in told["leftovers"] if path not in told.get("stayed", {})]
-        done = f"{len(gone)} removed" if "moved" in told else "removed by --repair"
-        lines.append(f"left by processes that died: {counted(len(told['leftovers']), 'file')}; harmless, {done}")
-    if "moved" not in told:
+    lines = [
+        f"{counted(report['runs'], 'run')} and {counted(report['studies'], 'study')}: {len(report['damaged'])} damaged"
+    ]
+    lines += [f"  {item['problem']}" for item in report["damaged"]]
+    if report["others"]:
+        first = report["others"][0]["problem"]
+        lines.append(f"sound, but of no use to this program: {len(report['others'])}; the first: {first}")
+    if report["leftovers"]:
+        gone = [path for path in report["leftovers"] if path not in report.get("stayed", {})]
+        done = f"{len(gone)} removed" if "moved" in report else "removed by --repair"
+        lines.append(f"left by processes that died: {counted(len(report['leftovers']), 'file')}; harmless, {done}")
+    if "moved" not in report:
         repair = f"set aside what is damaged with  ordinate store check --repair{option}"
-        return [*lines, repair] if told["damaged"] else lines
-    lines += [f"moved {path} to {place}" for path, place in told["moved"].items()]
-    return lines + [f"{', '.join(ids)} will be done again by  {command}" for command, ids in told["again"].items()]
+        return [*lines, repair] if report["damaged"] else lines
+    lines += [f"moved {path} to {place}" for path, place in report["moved"].items()]
+    return lines + [f"{', '.join(ids)} will be done again by  {command}" for command, ids in report["again"].items()]

@@ -1,4 +1,4 @@
-"""`ordinate store unpack`: a folder of runs from a file that somebody handed on."""
+"""`ordinate store unpack`: a folder of runs from a packed file."""
 
 import shutil
 import sys
