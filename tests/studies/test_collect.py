@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from ordinate.report import FORMATS, render
-from ordinate.results.comparison import Comparison
+from ordinate.results.comparison import ComparedRun, Comparison
 from ordinate.results.run_result import RunResult
 from ordinate.statistics.alarms import Damaged, UnequalSeeds, Unfinished
 from ordinate.store import Run, Store
@@ -32,7 +32,7 @@ def asked() -> Any:
     return made.study(made.ENCODINGS, **made.SWEPT)
 
 
-def rows(comparison: Comparison, **wanted: Any) -> list[dict[str, Any]]:
+def rows(comparison: Comparison, **wanted: Any) -> list[ComparedRun]:
     return [run for run in comparison.runs if all(getattr(run, key) == value for key, value in wanted.items())]
 
 
@@ -65,7 +65,7 @@ def test_curves_are_those_of_the_journals(whole: Whole) -> None:
     curves = whole.comparison.curves
     assert [(c.encoding, c.seed) for c in curves] == [(e, seed) for e in (ROPE, LEARNED) for seed in (1, 2)]
     for curve in curves:
-        run = whole.store.run(rows(whole.comparison, encoding=curve.encoding, seed=curve.seed)[0]["run"])
+        run = whole.store.run(rows(whole.comparison, encoding=curve.encoding, seed=curve.seed)[0].run)
         points = [r for r in run.journal.read() if (r["split"], r["metric"]) == ("valid", "accuracy")]
         assert list(curve.values) == [r["value"] for r in points]
         assert list(curve.steps) == [r["step"] for r in points] and curve.steps[-1] == run.result.steps
@@ -144,7 +144,7 @@ def gathered(store: Store) -> Comparison:
 
 
 def a_run(store: Store, whole: Whole, **wanted: Any) -> Run:
-    return store.run(rows(whole.comparison, **wanted)[0]["run"])
+    return store.run(rows(whole.comparison, **wanted)[0].run)
 
 
 def test_a_store_tells_what_the_call_told(whole: Whole, copied: Store) -> None:
@@ -168,10 +168,10 @@ def test_seeds_that_are_missing(whole: Whole, copied: Store) -> None:
 def test_a_run_that_is_going_on(whole: Whole, copied: Store) -> None:
     run = a_run(copied, whole, encoding=ROPE, seed=2)
     (run.folder / "result.json").unlink()
-    assert {row["state"] for row in gathered(copied).runs if row["run"] == run.id} == {"interrupted"}
+    assert {row.state for row in gathered(copied).runs if row.run == run.id} == {"interrupted"}
     with run.claimed() as mine:
         assert mine
-        assert {row["state"] for row in gathered(copied).runs if row["run"] == run.id} == {"running"}
+        assert {row.state for row in gathered(copied).runs if row.run == run.id} == {"running"}
 
 
 def test_learning_rates_that_are_missing(whole: Whole, copied: Store) -> None:
@@ -192,7 +192,7 @@ def test_failures_of_another_call(whole: Whole, copied: Store) -> None:
         (run.folder / "error.txt").write_text("Traceback ...\nOSError: the disk is full")
     found = gathered(copied)
     assert found.failures == {seed.id: "OSError: the disk is full", pilot.id: "OSError: the disk is full"}
-    assert {row["run"] for row in found.runs if row["state"] == "failed"} == {seed.id, pilot.id}
+    assert {row.run for row in found.runs if row.state == "failed"} == {seed.id, pilot.id}
     texts = [alarm.sentence() for alarm in found.analysis.tasks[0].alarms if alarm.kind == "failed"]
     assert f"{ROPE}: 1 of 2 runs failed: OSError: the disk is full" in texts
 
@@ -208,7 +208,7 @@ def left_out(found: Comparison, run: Run) -> str:
     """What the one alarm says about a run that could not be read; everything else is there."""
     (alarm,) = [alarm for alarm in found.analysis.tasks[0].alarms if isinstance(alarm, Damaged)]
     assert alarm.run == run.id and alarm.sentence().startswith(f"{ROPE}: run {run.id} (seed 2) cannot be read")
-    assert [row["state"] for row in found.runs if row["run"] == run.id] == ["damaged"]
+    assert [row.state for row in found.runs if row.run == run.id] == ["damaged"]
     assert {cell.encoding: cell.seeds for cell in found.analysis.tasks[0].ranges[0].cells} == {
         ROPE: (1,),
         LEARNED: (1, 2),
@@ -311,7 +311,7 @@ def test_a_study_with_all_kinds_of_trouble_still_has_its_report(whole: Whole, co
 
 def test_an_encoding_without_any_run_left_is_still_in_the_report(whole: Whole, copied: Store) -> None:
     """All its seeds are damaged: it has no score, but a place and a color in every table and picture."""
-    lost = [copied.run(row["run"]) for row in rows(whole.comparison, encoding=LEARNED, pilot=False)]
+    lost = [copied.run(row.run) for row in rows(whole.comparison, encoding=LEARNED, pilot=False)]
     for run in lost:
         (run.folder / "result.json").write_text("{")
     found = gathered(copied)
