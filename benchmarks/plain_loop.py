@@ -1,9 +1,10 @@
 """The runs of a study as a person would write them down: a loop over x-transformers, with its default threads.
 
-`python -m benchmarks.plain_loop STEPS SEEDS`. Same task, batches, sizes, optimizer, schedule and evaluations as ours;
-batches are padded.
+`python -m benchmarks.plain_loop SEEDS SETTINGS`, the settings as JSON. Same task, batches, sizes, optimizer, schedule
+and evaluations as ours; batches are padded.
 """
 
+import json
 import sys
 
 import torch
@@ -60,12 +61,12 @@ def run(config: RunConfig, kind: str) -> dict[str, float]:
     return {f"{s.split} {s.length}": score(net, s.batch.tokens, s.batch.targets) for s in sets}
 
 
-def main(steps: int, seeds: int) -> None:
+def main(seeds: int, settings: dict[str, object]) -> None:
     for seed in range(1, seeds + 1):
         for kind in KINDS:
-            config = resolve({"task": "k_back", "encoding": "none", "steps": steps, "seed": seed, **SETTINGS})
+            config = resolve({"task": "k_back", "encoding": "none", "seed": seed, **settings})
             print(kind, seed, run(config, kind))
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(int(sys.argv[1]), json.loads(sys.argv[2]))

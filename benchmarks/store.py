@@ -1,6 +1,7 @@
 """A store of 10,000 finished runs: how long it takes to list it, and to report on it."""
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from benchmarks.measure import Row
 from ordinate.core.config import to_dict
 from ordinate.store import open_store
+from ordinate.store.documents import content_sum
 from ordinate.studies import study_store
 from ordinate.studies.plan import Study, plan
 from ordinate.studies.study_state import Arm, StudyState
@@ -31,14 +33,17 @@ def fill(folder: Path, runs: int, tasks: Sequence[str], encodings: Sequence[str]
     for task, encoding, base in study.bases:
         arm = Arm(task, encoding, base, None)
         real = train(state.config(arm, 1, base.lr), store)
-        files = {name: (real.folder / name).read_text() for name in ("env.json", "metrics.jsonl", "result.json")}
+        result = json.loads((real.folder / "result.json").read_text())
+        del result["sum"]
         for seed in range(2, seeds + 1):
             config = state.config(arm, seed, base.lr)
             folder_of_run = store.run(config.id).folder
             folder_of_run.mkdir()
             (folder_of_run / "config.json").write_text(json.dumps(to_dict(config)))
-            for name, text in files.items():
-                (folder_of_run / name).write_text(text.replace(real.id, config.id))
+            for name in ("env.json", "metrics.jsonl"):
+                shutil.copyfile(real.folder / name, folder_of_run / name)
+            content = {**result, "run": config.id}
+            (folder_of_run / "result.json").write_text(json.dumps({**content, "sum": content_sum(content)}))
     return study
 
 

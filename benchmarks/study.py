@@ -21,6 +21,7 @@ from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig, train
 
 STEPS, SEEDS = 60, 4
+TINY = {"batch": 4, "evaluation_sequences": 20}
 ENCODINGS = ",".join(KINDS)
 COMPARE = """
 import json, sys
@@ -33,9 +34,8 @@ compare("k_back", sys.argv[3], seeds=seeds, store=sys.argv[1], **settings)
 class Bench:
     """Fresh stores that already know the baselines, as every study after the first does."""
 
-    def __init__(self, folder: Path, steps: int, seeds: int) -> None:
-        self.folder, self.numbers, self.seeds = folder, count(), seeds
-        self.settings = {"steps": steps, **SETTINGS}
+    def __init__(self, folder: Path, settings: dict[str, object], seeds: int) -> None:
+        self.folder, self.numbers, self.settings, self.seeds = folder, count(), settings, seeds
         first = open_store(folder / "first")
         train(self.configs(1)[0], first)
         self.known = first.folder / "baselines"
@@ -91,15 +91,16 @@ def ratio(what: str, against: str, ours: list[float], theirs: list[float], requi
 
 def run(rounds: int = 3, tiny: bool = False) -> dict[str, list[Row]]:
     steps, seeds = (2, 2) if tiny else (STEPS, SEEDS)
+    settings = {"steps": steps, **SETTINGS} | (TINY if tiny else {})
     with tempfile.TemporaryDirectory() as name:
-        bench = Bench(Path(name), steps, seeds)
+        bench = Bench(Path(name), settings, seeds)
         two, one, threads, study, loop = [], [], [], [], []
         for _ in range(rounds):
             one.append(bench.workers(1, 1))
             two.append(one[0] if tiny else bench.workers(2, 1))  # processes that load torch take the time of a tiny run
             threads.append(one[0] if tiny else bench.workers(1, 2))
             study.append(bench.study())
-            loop.append(_seconds([sys.executable, "-m", "benchmarks.plain_loop", str(steps), str(seeds)]))
+            loop.append(_seconds([sys.executable, "-m", "benchmarks.plain_loop", str(seeds), json.dumps(settings)]))
             bookkeeping_seconds = bench.bookkeeping()
     share = bookkeeping_seconds / min(study)
     return {
