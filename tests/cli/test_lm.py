@@ -91,7 +91,7 @@ def test_a_stop_is_gone_on_from(
     said = process.stderr.read()
     code = process.wait()
     assert code in (0, 130, -signal.SIGKILL)
-    assert code != 130 or "start again to go on" in said
+    assert code != 130 or "start again to resume" in said
     assert Forked(*_command(folder, tmp_path)).wait() == 0
     found = _weights(tmp_path)
     assert all(torch.equal(found[name], straight[name]) for name in straight)
