@@ -382,4 +382,4 @@ def test_what_is_packed_of_a_study_can_be_unpacked_and_has_every_run_that_is_lef
     assert "x.txt (it has no place in a store)" in left
     unpack(tmp_path / "all.zip", tmp_path / "new")
     assert {own.id for own in Store(tmp_path / "new").runs()} == {own.id for own in store.runs()}
-    assert runs_of(store, kept) >= {row["run"] for row in collect(StudyState(kept.study, store), kept.command).runs}
+    assert runs_of(store, kept) >= {row.run for row in collect(StudyState(kept.study, store), kept.command).runs}

@@ -134,8 +134,8 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
     assert [alarm.sentence() for task in first.analysis.tasks for alarm in task.alarms if alarm.kind == "failed"] == [
         f"rope: 1 of 2 runs failed: {bad.error}"
     ]
-    assert {run.state for run in first.runs if run["run"] != bad.id} == {"finished"}
-    assert next(run for run in first.runs if run["run"] == bad.id)["state"] == "failed"
+    assert {run.state for run in first.runs if run.run != bad.id} == {"finished"}
+    assert next(run for run in first.runs if run.run == bad.id).state == "failed"
     # Whoever looks at the store later finds the same.
     assert told(collect(StudyState(asked, store), first.command)) == told(first)
 
