@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +98,7 @@ class Forked:
                 os.dup2(writing, 2)
                 sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
                 sys.argv = ["ordinate", *arguments]
+                warnings.resetwarnings()  # a warning that pytest turns into an error is only a line here
                 main()
                 code = 0
             except SystemExit as end:
