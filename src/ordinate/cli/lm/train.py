@@ -39,8 +39,10 @@ def run(
     root: Root = CHECKPOINTS,
     seed: Seed = 42,
     device: Device = "auto",
-    threads: int = typer.Option(None, "--threads", help="Of each process; by default all cores are shared out."),
-    micro_batch: int = typer.Option(None, "--micro-batch", help="Sequences of one pass; the rest is accumulated."),
+    threads: int | None = typer.Option(None, "--threads", help="Of each process; by default all cores are shared out."),
+    micro_batch: int | None = typer.Option(
+        None, "--micro-batch", help="Sequences of one pass; the rest is accumulated."
+    ),
     shard: str = typer.Option("none", "--shard", help="none, or fsdp2: weights cut over the processes of torchrun."),
     compiled: bool = typer.Option(False, "--compile", help="torch.compile: a minute to start, then faster."),
     save_every: float = typer.Option(300.0, "--save-every", help="Seconds between checkpoints."),
