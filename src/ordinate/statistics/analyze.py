@@ -40,7 +40,7 @@ def analyze(
     of seeds that are needed; `study` has what scores alone cannot show; `steps` are those that learning took.
     """
     planned, study, steps = planned or {}, study or {}, steps or {}
-    tasks = [_Task(scores) for scores in _scores(observations, planned, alpha)]
+    tasks = [_ScoredTask(scores) for scores in _scores(observations, planned, alpha)]
     pairs = pairs_of(len(task.encodings) for task in tasks)
     needed = seeds_needed(pairs, alpha) if pairs else 0
     by_name: dict[str, list[Contrast]] = {task.name: [] for task in tasks}
@@ -100,7 +100,7 @@ def few_seeds(observations: Scored) -> tuple[str, ...]:
     return (few_seeds_words(fewest),) if fewest < USUAL_SEEDS else ()
 
 
-class _Task:
+class _ScoredTask:
     """One task between its cells and its verdict."""
 
     def __init__(self, scores: TaskScores) -> None:

@@ -49,10 +49,10 @@ def task_scores(
         if item.split != "valid":
             by_task.setdefault(item.task, []).append(item)
     for name, items in by_task.items():
-        yield _Task(items, planned.get(name, ()), alpha).scores()
+        yield _TaskRows(items, planned.get(name, ()), alpha).scores()
 
 
-class _Task:
+class _TaskRows:
     """The observations of one task by range and run."""
 
     def __init__(self, items: list[Observation], planned: Sequence[str], alpha: float) -> None:

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Complex, Float, Int
+from jaxtyping import Float, Int
 
 from ordinate.statistics.sides import Sides, Values
 
@@ -45,7 +45,9 @@ def permutations_of(sides: Sides) -> list[float]:
     # Whose values are counted must not matter: the fewer.
     swap = sides.n[sides.one] > sides.n[sides.two]
     few, more = np.where(swap, sides.two, sides.one), np.where(swap, sides.one, sides.two)
-    sizes, which = np.unique(sides.n[few] + 1j * sides.n[more], return_inverse=True)
+    base = int(sides.n.max(initial=0)) + 1  # both counts in one integer, which `unique` sorts fastest
+    keys, which = np.unique(sides.n[few] * base + sides.n[more], return_inverse=True)
+    sizes = [divmod(key, base) for key in keys.tolist()]
     groups = [np.flatnonzero(which == index) for index in range(len(sizes))]
     p = np.ones(len(sides))
     for members, draws in zip(groups, _draws(sizes, [len(members) for members in groups]), strict=True):
@@ -53,9 +55,9 @@ def permutations_of(sides: Sides) -> list[float]:
     return list(p.tolist())
 
 
-def _draws(sizes: Complex[np.ndarray, " groups"], pairs: list[int]) -> list[int]:
+def _draws(sizes: Sequence[tuple[int, int]], pairs: list[int]) -> list[int]:
     """How many permutations to draw for each pair of a group; none where all are tried."""
-    ways = [_ways(int(size.real), int(size.imag)) for size in sizes]
+    ways = [_ways(few, more) for few, more in sizes]
     left, tried = float(MOST_TRIED), set()
     for index in sorted(range(len(ways)), key=lambda index: ways[index] * pairs[index]):
         if ways[index] <= EXACT and ways[index] * pairs[index] <= left:

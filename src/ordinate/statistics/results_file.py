@@ -103,7 +103,7 @@ def parse_results(content: BytesIO | BufferedReader, name: str, most: int | None
 def _read(name: str, rows: Reader, most: int | None) -> Reading:
     columns = next(rows, [])
     unread = _unread(name, columns)
-    table = _Table(name, columns)
+    table = _GrowingColumns(name, columns)
     table.fill(rows, most)
     found, twice = without_repeats(table.observations(), table.lines(), name)
     check(found, name)
@@ -128,7 +128,7 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(brief, names[:NAMED])) + (", ..." if len(names) > NAMED else "")
 
 
-class _Table:
+class _GrowingColumns:
     """The columns while they grow."""
 
     def __init__(self, name: str, columns: list[str]) -> None:

@@ -15,7 +15,9 @@ from ordinate.statistics.tests import Difference
 from ordinate.statistics.words import Word
 
 Record = dict[str, str | int | float | None]
-RULES = "2"  # which rules of a fair comparison were applied: raised when results of two kinds must not be mixed
+COMPARISON_RULES = (
+    "2"  # which rules of a fair comparison were applied: raised when results of two kinds must not be mixed
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +240,7 @@ class Analysis:
     families: dict[str, AverageRanks] = field(default_factory=dict)  # family: ranks over its tasks, if several
     limits: tuple[str, ...] = ()  # what the data do not tell
     preliminary: tuple[str, ...] = ()  # rules that were relaxed
-    rules: str = RULES
+    rules: str = COMPARISON_RULES
 
     def records(self) -> list[Record]:
         """One for each task, range and encoding."""

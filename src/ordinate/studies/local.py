@@ -120,7 +120,7 @@ class Local:
     def run(self, configs: Sequence[RunConfig], watch: EventWatch) -> dict[str, str]:
         """Do all of them. One Ctrl-C lets the running runs finish, a second one ends them."""
         with self._interruptible():
-            return _Batch(self, configs, watch).go()
+            return _RunQueue(self, configs, watch).go()
 
     def close(self) -> None:
         for worker in self.workers:
@@ -146,7 +146,7 @@ def _interrupts(handler: Any) -> Any:
     return signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
 
 
-class _Batch:
+class _RunQueue:
     """One call of `Local.run`."""
 
     def __init__(self, local: Local, configs: Sequence[RunConfig], watch: EventWatch) -> None:

@@ -86,6 +86,7 @@ class Grid:
     @cached_property
     def above_floor(self) -> Flags:
         """See `Score.above_floor`."""
+        # Each floor with its n as one complex number: for a million rows `unique` takes 0.3 s, along an axis 2.5 s.
         both, which = np.unique(self.floor + 1j * self.sequences, return_inverse=True)
         tops = [
             pair.real if pair.imag == UNKNOWN else band(float(pair.real), int(pair.imag))[1] for pair in both.tolist()
@@ -134,7 +135,7 @@ class Grid:
 
     @cached_property
     def effective(self) -> Float[np.ndarray, " rows"]:
-        """See `cells._Task._merit`: scores inside the floor's band count as the floor."""
+        """See `cells._TaskRows._merit`: scores inside the floor's band count as the floor."""
         merit = np.where(np.isnan(self.bar) | self.above_floor, self.score, self.floor)
         return np.where(self.counts, np.where(self.lower, -self.score, merit), -np.inf)
 
