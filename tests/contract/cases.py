@@ -112,7 +112,7 @@ class Case:
         return rows + start
 
     @property
-    def reads(self) -> set[str]:
+    def extra_inputs(self) -> set[str]:
         return {what for part in self.parts for what in part.extra_inputs}
 
     def told(self, places: Tensor, start: int = 0, explicit: bool = False) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def test_a_row_of_documents_equals_separate_ones(
     assert_same(together, apart)
     # a relation is one of rows, so its documents stay in them
     assert [document_ids.lengths.tolist() for document_ids in laid_out] == (
-        [] if "relation" in case.reads else [list(ROW)]
+        [] if "relation" in case.extra_inputs else [list(ROW)]
     )
 
 
@@ -153,7 +153,7 @@ def test_documents_at_places_of_their_own(name: str, readout: str, causal: bool,
     case = case_of(name, readout, causal)
     together, apart = compared(case, (ROW,), shifted, explicit=True)
     assert_same(together, apart)
-    assert "relation" in case.reads or (len(laid_out) == 1 and laid_out[0].longest == max(ROW))
+    assert "relation" in case.extra_inputs or (len(laid_out) == 1 and laid_out[0].longest == max(ROW))
     if name in ("learned", "sinusoidal"):
         assert (apart[0] - compared(case, (ROW,))[1][0]).abs().max() > 1e-3  # it did look at them
 
@@ -164,7 +164,7 @@ def test_several_rows_of_documents(name: str, readout: str, causal: bool, laid_o
     case = case_of(name, readout, causal)
     together, apart = compared(case, ROWS)
     assert_same(together, apart)
-    assert "relation" in case.reads or len(laid_out) == 1
+    assert "relation" in case.extra_inputs or len(laid_out) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "2d" in name])
