@@ -50,9 +50,9 @@ def test_impossible_models_are_refused_in_one_sentence(settings: dict, words: st
 @pytest.mark.parametrize("hidden", [None, 7, 512, 513])
 def test_a_width_reads_back_as_a_number(hidden: int | None) -> None:
     """A width equal to the default gives the same model: equal configurations with equal digests."""
-    config = ModelConfig(vocabulary=4, encoding="none", dim=128, hidden=hidden)  # type: ignore[arg-type]
-    assert config.hidden == (hidden or 512)
     default = ModelConfig(vocabulary=4, encoding="none", dim=128)
+    config = default if hidden is None else ModelConfig(vocabulary=4, encoding="none", dim=128, hidden=hidden)
+    assert config.hidden == (hidden or 512)
     assert (digest(config) == digest(default)) == (config == default) == (hidden in (None, 512))
     assert (config.kv_heads, config.head_dim, config.classes) == (4, 32, 4)
     assert Transformer(config).blocks[0].wide.out_features == config.hidden

@@ -27,7 +27,7 @@ def test_its_absence_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"needs transformers.*pip install 'ordinate\[hf\]'"):
         from_hf(None)
-    with pytest.raises(InputError, match="needs the package transformers"):
+    with pytest.raises(InputError, match="needs transformers"):
         attach_hf(None, "alibi")
 
 
