@@ -12,7 +12,7 @@ import pytest
 from ordinate import tasks
 from ordinate.app import jobs
 from ordinate.app.run_data import tail
-from ordinate.app.watch import Reader, Watched
+from ordinate.app.watch import JournalReader, Watched
 from ordinate.store import Store
 from ordinate.store.files import write_json
 from ordinate.store.holder import Holder
@@ -211,7 +211,7 @@ def test_what_it_starts_is_the_command(own: Store, monkeypatch: pytest.MonkeyPat
 
 def test_a_journal_is_read_once_and_again_when_it_began_anew(filled: Store) -> None:
     run = filled.runs()[0]
-    reader = Reader()
+    reader = JournalReader()
     reader.read(filled, run.id)
     before, size = reader.step, reader.at
     assert before == 20 and size == run.journal.path.stat().st_size

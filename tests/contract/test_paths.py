@@ -89,7 +89,7 @@ def test_every_path_that_can_is_the_reference_and_the_others_refuse(
                 q = given[0].to(dtype)
                 bound = BoundEncoding(encoding.to(dtype), context)
                 if path is not None and attention.unsupported(path, q, given[1], bound):
-                    with pytest.raises(InputError, match=f"the {path} path cannot"):
+                    with pytest.raises(InputError, match=f"the {path} path does not support"):
                         outcome(encoding, context, given, path, dtype)
                     continue
                 found = outcome(encoding, context, given, path, dtype)
