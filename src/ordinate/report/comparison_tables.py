@@ -10,10 +10,7 @@ from ordinate.report.summary import shared_columns, summary_name, summary_table,
 from ordinate.report.table import Column, LazyRows, Table, Value
 from ordinate.results.comparison import ComparedRun, Comparison
 from ordinate.statistics.observations import range_name
-from ordinate.statistics.phrases import (
-    cell_words,
-    outcome_words,
-)
+from ordinate.statistics.phrases import cell_words, outcome_words
 from ordinate.statistics.ranks import AverageRanks
 from ordinate.statistics.types import Basis, Contrast, TaskAnalysis
 
@@ -74,9 +71,9 @@ def pairs(comparison: Comparison) -> Table:
     )  # fmt: skip
     rows = LazyRows([(task, pair) for task in comparison.analysis.tasks for pair in task.pairs], _pair)
     note = (
-        "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random partings beyond, fewer for "
-        "more than 5,000 pairs) and Welch's test of seeds that learned the task; learning: Fisher's exact test of how "
-        "many did. Corrected by Holm over all tests of all tasks, after Tarone without those that could not reach "
+        "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random permutations beyond, fewer "
+        "for more than 5,000 pairs) and Welch's test of seeds that learned the task; learning: Fisher's exact test of "
+        "how many did. Corrected by Holm over all tests of all tasks, after Tarone without those that could not reach "
         "significance however the seeds fall; a "
         f"claim needs both below {comparison.analysis.alpha:.3g}. Intervals are those of one pair alone; no "
         "difference above 0.02: the interval corrected for all pairs (Bonferroni) lies within 0.02."

@@ -141,7 +141,7 @@ def _legend(sheet: "Sheet", chart: Chart) -> None:
 
 
 def _heat(heat: Heat) -> "Sheet":
-    """Panels on a grid of fixed places: asking matplotlib to find them takes seconds for a dozen panels."""
+    """Panels on a fixed grid: matplotlib's own layout takes seconds for a dozen panels."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure as Sheet
 

@@ -1,4 +1,4 @@
-"""Pictures of what encodings do, made from plain arrays."""
+"""Charts of what encodings do, from plain arrays."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,7 +140,7 @@ def _series(lines: Sequence[Measured], encoding: str) -> tuple[Series, ...]:
 
 
 def _plain(values: NDArray[np.generic]) -> tuple[float | None, ...]:
-    """Six digits; what is no number is a gap."""
+    """Six digits; NaN and infinities become None."""
     return tuple(float(f"{value:.6g}") if np.isfinite(value) else None for value in values.tolist())
 
 

@@ -18,12 +18,7 @@ from ordinate.report.summary import SummaryColumn, summary_columns, summary_note
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
-from ordinate.statistics.phrases import (
-    MOST_LISTED,
-    cell_words,
-    counted,
-    css_class,
-)
+from ordinate.statistics.phrases import MOST_LISTED, cell_words, counted, css_class
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Analysis, Cell, Range, TaskAnalysis
 
@@ -44,15 +39,15 @@ def page(comparison: Comparison) -> str:
     template = environment.from_string(_part("template.html.jinja"))
     looks = styles(comparison.analysis.encodings)
     drawn = figures(comparison)
-    told = comparison.analysis.tasks[:MOST_TASKS]
-    made = tuple(tables(comparison, [task for task in told if len(task.ranges) <= MOST_RANGES]))
-    anchors = file_names(task.task for task in told)
+    shown_tasks = comparison.analysis.tasks[:MOST_TASKS]
+    all_tables = tuple(tables(comparison, [task for task in shown_tasks if len(task.ranges) <= MOST_RANGES]))
+    anchors = file_names(task.task for task in shown_tasks)
     behind = {
         "settings": SETTINGS,
         "figures": [{"name": figure.name, **draw(figure)} for figure in drawn],
-        "tables": {table.name: comma_separated(first_rows(table, MOST_DOWNLOADED)) for table in made},
+        "tables": {table.name: comma_separated(first_rows(table, MOST_DOWNLOADED)) for table in all_tables},
     }
-    names = ", ".join(task.task for task in told[:MOST_LISTED]) + ", ..." * (len(told) > MOST_LISTED)
+    names = ", ".join(task.task for task in shown_tasks[:MOST_LISTED]) + ", ..." * (len(shown_tasks) > MOST_LISTED)
     machine = asdict(comparison.machine) if comparison.machine else {}
     document: str = template.render(
         title=f"Positional encodings on {names}" if names else "Positional encodings",
@@ -60,13 +55,13 @@ def page(comparison: Comparison) -> str:
         analysis=comparison.analysis,
         version=__version__,
         colors={name: style.color for name, style in looks.items()},
-        tasks=[_task(comparison, task, anchors[task.task], drawn) for task in told],
+        tasks=[_task(comparison, task, anchors[task.task], drawn) for task in shown_tasks],
         left_out=_left_out(comparison.analysis),
         chips=MOST_CHIPS,
         families=[_figure(index, figure) for index, figure in enumerate(drawn) if not figure.task],
-        tables={table.name: _table(table, looks) for table in made},
+        tables={table.name: _table(table, looks) for table in all_tables},
         machine={key: _text(value) for key, value in machine.items()},
-        checksum=hashlib.sha256(_results(made).encode("utf-8", "backslashreplace")).hexdigest(),
+        checksum=hashlib.sha256(_results(all_tables).encode("utf-8", "backslashreplace")).hexdigest(),
         style=Markup(_part("style.css")),
         script=Markup(_part("page.js")),
         plotly=Markup(_plotly()),
@@ -75,8 +70,8 @@ def page(comparison: Comparison) -> str:
     return document.lstrip()
 
 
-def _results(made: Sequence[Table]) -> str:
-    return "".join(comma_separated(table) for table in made if table.name == "results")
+def _results(all_tables: Sequence[Table]) -> str:
+    return "".join(comma_separated(table) for table in all_tables if table.name == "results")
 
 
 def _left_out(analysis: Analysis) -> list[str]:

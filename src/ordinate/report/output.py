@@ -1,4 +1,4 @@
-"""Where one document goes: a file, standard output, or through whatever else stands at a path."""
+"""Where one document goes: a file, standard output, or a pipe or device."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from ordinate.store.files import write_atomic
 
 def put(path: Path, content: str | bytes) -> None:
     """Replace a regular file as a whole; write through a device, a pipe or a link, which must stay what it is."""
-    # a name from a command line may hold bytes that are no letters
+    # a name from a command line may hold undecodable bytes
     data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     if path.is_dir() or not path.parent.is_dir():
         why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
@@ -29,14 +29,14 @@ def put(path: Path, content: str | bytes) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Where files will go; something else in its place is named."""
+    """Create a folder; an InputError names a file in its way."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is no folder: move it away")
     path.mkdir(exist_ok=True)
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Opens a pipe only if it has a reader: one that nobody reads would be waited for without a word."""
+    """Opens a pipe only if it has a reader: opening one without a reader would block."""
     number = os.open(path, flags | os.O_NONBLOCK, 0o666)
     os.set_blocking(number, True)
     return number

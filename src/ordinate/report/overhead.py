@@ -41,7 +41,7 @@ def about(document: OverheadRow) -> str:
         f"Times the cost of `none`, measured in turns with it. Model: width {sizes['dim']}, {sizes['heads']} heads,"
         f" {sizes['layers']} layers; a training step has {sizes['batch']} sequences of {sizes['length']} tokens, a"
         f" decoding step one, at the end of {sizes['length']} in the cache. Best of {sizes['rounds']} rounds,"
-        f" {threads}.",
+        f" {threads}."
     ]
     if sizes["memory_length"]:
         lines.append(

@@ -24,7 +24,7 @@ FORMATS = ("html", "md", "csv", "tex", "json")
 def write(
     comparison: Comparison, folder: str | Path, *, formats: Iterable[str] = FORMATS, figures: bool = True
 ) -> Path:
-    """report.html, tables/ in the other formats, and figures/ as PDF, PNG and CSV. Tells where the page is."""
+    """report.html, tables/ in the other formats, and figures/ as PDF, PNG and CSV. Returns the path of the page."""
     wanted, folder = [known(name) for name in formats], Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("report.html", "tables", "figures"):
@@ -62,14 +62,16 @@ def render(comparison: Comparison, format: str) -> str:
         return comma_separated(results(comparison))
     if format == "json":
         return as_json(_document(comparison))
-    # A list of runs is nothing to read: it stands on the page, in json and in its own file.
-    made = [_one(table, format) for table in tables(comparison) if table.name != "runs"]
+    # The list of runs is too long to read here: it is on the page, in json and in its own file.
+    texts = [_one(table, format) for table in tables(comparison) if table.name != "runs"]
     if format == "tex":
         head = [f"made again by: {' '.join(comparison.command.split())}", *_words(comparison)]
-        return "\n".join([*(f"% {line}" for line in head), "", *made])
+        return "\n".join([*(f"% {line}" for line in head), "", *texts])
     words = "\n".join(f"- {markdown_text(line)}" for line in _words(comparison))
     fence = "`" * max(3, comparison.command.count("`") + 1)
-    return f"# Positional encodings compared\n\n{words}\n\n{fence}\n{comparison.command}\n{fence}\n\n" + "\n".join(made)
+    return f"# Positional encodings compared\n\n{words}\n\n{fence}\n{comparison.command}\n{fence}\n\n" + "\n".join(
+        texts
+    )
 
 
 def _one(table: Table, format: str) -> str:

@@ -1,4 +1,4 @@
-"""Where a run was made: what `env.json` holds."""
+"""The machine of a run, as stored in `env.json`."""
 
 from dataclasses import dataclass
 

@@ -252,7 +252,7 @@ class Floor(Alarm, kind="floor"):
             return
         not_learned = bool(task.learned) and not any(good for good, _ in task.learned.values())
         for r, means in zip(task.ranges, task.means, strict=True):
-            # Where no encoding learned the task, being at the floor of other ranges is no news.
+            # Where no encoding learned the task, the floor on other ranges follows from that.
             if _at_floor(r, means) and (r.split == "id" or not not_learned):
                 yield cls(r.split, r.length, r.floor)
 

@@ -47,13 +47,7 @@ def analyze(
     for name, pair in judge((sample for task in tasks for sample in task.samples()), alpha):
         by_name[name].append(pair)
     analyzed = tuple(
-        task.analysis(
-            by_name[task.name],
-            study.get(task.name, StudyFacts()),
-            steps.get(task.name, {}),
-            pairs,
-            needed,
-        )
+        task.analysis(by_name[task.name], study.get(task.name, StudyFacts()), steps.get(task.name, {}), pairs, needed)
         for task in tasks
     )
     families = _families(analyzed, alpha)
@@ -138,12 +132,7 @@ class _ScoredTask:
             yield Sample(self.name, better, worse, basis, both, scored, low.get(better, False))
 
     def analysis(
-        self,
-        pairs: Sequence[Contrast],
-        study: StudyFacts,
-        steps: Mapping[str, Steps],
-        all_pairs: int,
-        needed: int,
+        self, pairs: Sequence[Contrast], study: StudyFacts, steps: Mapping[str, Steps], all_pairs: int, needed: int
     ) -> TaskAnalysis:
         best_first = tuple(cell.encoding for cell in self.shown.cells)
         flags = {e: self._flags(e) for e in best_first} if self.gated else {}

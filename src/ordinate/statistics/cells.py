@@ -43,7 +43,7 @@ class TaskScores:
 def task_scores(
     observations: Sequence[Observation], planned: Mapping[str, Sequence[str]], alpha: float
 ) -> Iterator[TaskScores]:
-    """Every task in the order in which it first comes; validation rows choose learning rates and are no result."""
+    """Every task in the order in which it first comes; validation rows only choose learning rates."""
     by_task: dict[str, list[Observation]] = {}
     for item in observations:
         if item.split != "valid":

@@ -9,7 +9,7 @@ from ordinate.statistics.permutation import least_p
 def holm(p: Sequence[float], least: Sequence[float] | None = None, alpha: float = 0.05) -> list[float]:
     """Corrected p values, in the order given: those below alpha have a risk of alpha that any of them is false.
 
-    Holm (1979), and where `least` tells the smallest p that each test can give, with Tarone's (1990) idea: a test that
+    Holm (1979), and where `least` gives the smallest p that each test can give, with Tarone's (1990) idea: a test that
     cannot reach its threshold cannot raise a false claim, so it need not be counted. The number of tests becomes
     K, the smallest k such that no more than k tests have a least p below alpha / k; it is found again for those that
     are left whenever one is claimed (Hommel and Krummenauer 1998). With `least` at 0, K is the number of those left.
@@ -60,7 +60,7 @@ def _among(least: float, alpha: float) -> int:
 
 
 def pairs_of(encodings: Iterable[int]) -> int:
-    """All headline pairs of a comparison: `encodings` tells how many each of its tasks has."""
+    """All headline pairs of a comparison: `encodings` gives how many each of its tasks has."""
     return sum(count * (count - 1) // 2 for count in encodings)
 
 

@@ -9,7 +9,7 @@ Direction = Literal["higher", "lower"]
 RangeKey = tuple[Split, int]  # a split and a length: one range that scores are taken on
 
 SPLIT_NAMES: dict[str, str] = {"valid": "validation", "id": "ID", "ood": "OOD", "shift": "shifted"}
-SPLITS: tuple[Split, ...] = ("valid", "id", "ood", "shift")  # validation chooses learning rates; it is no result
+SPLITS: tuple[Split, ...] = ("valid", "id", "ood", "shift")  # validation chooses learning rates; not a result
 
 
 def range_name(split: str, length: int) -> str:
@@ -17,26 +17,26 @@ def range_name(split: str, length: int) -> str:
     return f"{SPLIT_NAMES[split]} length {length}"
 
 
-def trained_length(places: Sequence[RangeKey]) -> int | None:
+def trained_length(ranges: Sequence[RangeKey]) -> int | None:
     """The longest length in distribution; reach is counted in multiples of it."""
-    return max((length for split, length in places if split == "id"), default=None)
+    return max((length for split, length in ranges if split == "id"), default=None)
 
 
-def headline(places: Sequence[RangeKey]) -> RangeKey:
+def headline(ranges: Sequence[RangeKey]) -> RangeKey:
     """Twice the trained length, or the shortest beyond that, else the longest longer one.
 
     Where nothing longer is tested: a shifted range, else the longest in distribution.
     """
-    longer = sorted(length for split, length in places if split == "ood")
-    trained = trained_length(places)
+    longer = sorted(length for split, length in ranges if split == "ood")
+    trained = trained_length(ranges)
     if longer:
         far = [length for length in longer if trained is None or length >= 2 * trained]
         return "ood", far[0] if far else longer[-1]
-    shifted = [length for split, length in places if split == "shift"]
+    shifted = [length for split, length in ranges if split == "shift"]
     if shifted:
         return "shift", max(shifted)
-    inside = [length for split, length in places if split == "id"]
-    return ("id", max(inside)) if inside else max(places, key=lambda place: place[1])
+    inside = [length for split, length in ranges if split == "id"]
+    return ("id", max(inside)) if inside else max(ranges, key=lambda key: key[1])
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ class AverageRanks:
     average: dict[str, float]  # best first
     reciprocal: dict[str, float]  # mean of 1 / rank, in the same order
     blocks: int
-    critical_difference: float | None  # average ranks closer than this are not told apart
+    critical_difference: float | None  # average ranks closer than this do not differ significantly
     friedman_p: float | None  # of all names being alike
 
     @property

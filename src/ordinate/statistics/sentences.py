@@ -54,7 +54,7 @@ def _bottom_line(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     if not task.reach:
         return [_best_mean(task)]
     names = listed([called(name) for name in task.verdict.use], "or")
-    if not _farthest(task):  # then how far they hold is no reason for using them
+    if not _farthest(task):  # otherwise their reach does not argue for them
         ends = "A reach ends at the first tested length below the bar"
         return [f"Use {names}: {_above(task)}", *_holds(task, f"{ends}: ")]
     if len(task.verdict.use) == 1:

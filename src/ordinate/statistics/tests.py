@@ -25,7 +25,7 @@ class Difference:
 
 
 def welch(one: Values, two: Values) -> float:
-    """How often equal means would differ by so much: two-sided. A single value tells nothing of its spread: p is 1."""
+    """How often equal means would differ by so much: two-sided. A single value has no variance: p is 1."""
     return welches([(one, two)])[0]
 
 

@@ -189,7 +189,7 @@ class Verdict:
     """What the tests allow to be said about a task."""
 
     finding: Finding
-    use: tuple[str, ...]  # above all others, and not told apart among themselves
+    use: tuple[str, ...]  # above all others, with no significant difference among them
     seeds: int  # the fewest that an encoding has
     unseen: float | None  # the rate of failures that so many seeds cannot see, even if all agree
     held_back: tuple[str, ...] = ()  # would be `use`, but fail in more of their seeds than one that they score above
@@ -238,7 +238,7 @@ class Analysis:
     pairs: int = 0  # headline pairs of all tasks
     seeds_needed: int = 0  # for a claim about any of them
     families: dict[str, AverageRanks] = field(default_factory=dict)  # family: ranks over its tasks, if several
-    limits: tuple[str, ...] = ()  # what the data do not tell
+    limits: tuple[str, ...] = ()  # what the data do not show
     preliminary: tuple[str, ...] = ()  # rules that were relaxed
     rules: str = COMPARISON_RULES
 

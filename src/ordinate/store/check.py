@@ -88,14 +88,14 @@ def set_aside(store: Store, path: Path) -> Path | None:
     """Move a path to where nothing reads it; None if a process is working on it by now."""
     whole = is_id(path.name) or path.parent == store.folder
     name = path.name if whole else f"{path.parent.name}-{path.name}"
-    places = (aside(store) / f"{name}-{number}" for number in count(1))
-    place = next(place for place in places if not os.path.lexists(place))
+    targets = (aside(store) / f"{name}-{number}" for number in count(1))
+    target = next(target for target in targets if not os.path.lexists(target))
     owner = path if is_id(path.name) else path.parent
     if is_id(owner.name) and owner.is_dir() and not owner.is_symlink() and _can_be_locked(owner):
         claim = Claim(owner / ("claim" if owner.parent == store.folder else "driver"))
-        return place if claim.move(path, place) else None
-    os.rename(path, place)
-    return place
+        return target if claim.move(path, target) else None
+    os.rename(path, target)
+    return target
 
 
 def _can_be_locked(folder: Path) -> bool:
@@ -121,7 +121,7 @@ def _of_run(run: Run) -> Iterator[Fault]:
 
 
 def _of_environment(run: Run) -> Iterator[Fault]:
-    """A fault of this file alone: no number of a run depends on where it was made."""
+    """A fault of env.json alone, on which no result depends."""
     path = run.folder / "env.json"
     try:
         look_at_files(run.folder, (path.name,))

@@ -1,4 +1,4 @@
-"""Who is at work in a folder: a file that names one process. Its date is the heartbeat, for all who cannot see that."""
+"""Which process works in a folder: a file names it; the file's date is the heartbeat, for other machines."""
 
 import fcntl
 import math
@@ -34,7 +34,7 @@ class Claim:
 
     @property
     def holder(self) -> Holder | None:
-        """Whoever holds it and is alive, as far as one can tell who only looks: a date far ahead is no heartbeat."""
+        """The live holder, without taking the lock; a date far in the future does not count as a heartbeat."""
         return self._living(time.time(), AHEAD)
 
     @property
@@ -45,7 +45,7 @@ class Claim:
 
     @contextmanager
     def locked(self) -> Iterator[int]:
-        """Nobody else takes the claim, gives it up, or writes under it meanwhile."""
+        """Meanwhile no other process takes the claim, releases it, or writes under it."""
         folder, path = self.path.parent, self.path.with_name(".lock")
         while True:
             refuse_link(folder)
@@ -70,10 +70,10 @@ class Claim:
             yield
 
     def awaited(self, lock: int) -> Holder | None:
-        """Whoever holds it and is alive, as one must ask who waits for it.
+        """The live holder, for a process that waits for the claim.
 
-        Time is what the disk says, so that the clocks of two machines need not agree. A heartbeat that is ahead all the
-        same is set to now: who lives sets it anew, who is dead is waited for no longer than others.
+        Time is the disk's, so that the clocks of two machines need not agree. A heartbeat in the future is set to now:
+        a live holder renews it, a dead one expires as usual.
         """
         os.utime(lock)
         now = os.fstat(lock).st_mtime
@@ -107,17 +107,17 @@ class Claim:
         self.token = ""
 
     def clear(self) -> None:
-        """Remove what a holder left who died."""
+        """Remove the claim of a holder that died."""
         with self.locked() as lock:
             if not self.awaited(lock):
                 self.path.unlink(missing_ok=True)
 
-    def move(self, path: Path, place: Path) -> bool:
-        """Move the folder that is claimed, or a part of it, to a new place, unless a process is working in it."""
+    def move(self, path: Path, target: Path) -> bool:
+        """Move the folder that is claimed, or a part of it, to a new path, unless a process is working in it."""
         with self.locked() as lock:
             if self.awaited(lock):
                 return False
-            os.rename(path, place)
+            os.rename(path, target)
             return True
 
     def _living(self, now: float, ahead: float = math.inf) -> Holder | None:
@@ -130,7 +130,7 @@ class Claim:
     def _read(self) -> tuple[Holder | None, float]:
         """The holder, if the claim can be read, and the time of the last heartbeat."""
         try:
-            # opened anew: of what is not, a shared disk may tell a date of a minute ago
+            # reopened: otherwise a shared disk may report a date that is a minute old
             with open(self.path, "rb", opener=regular) as file:
                 return Holder.read(parse_json(file.read(LONGEST))), os.fstat(file.fileno()).st_mtime
         except (OSError, ValueError):
@@ -138,7 +138,7 @@ class Claim:
 
 
 def _beat(file: int, ended: threading.Event) -> None:
-    """Say again and again that this process is alive, whatever else it is busy with."""
+    """Renew the heartbeat until the claim is released."""
     while not ended.wait(BEAT):
         with suppress(OSError):
             os.utime(file)

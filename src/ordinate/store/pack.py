@@ -31,7 +31,7 @@ PLACE = re.compile(f"{_ID}/{_FILE}|studies/{_ID}/([^./][^/]*/){{,2}}{_FILE}|base
 
 
 class ArchiveMember(NamedTuple):
-    """One file, as the manifest tells of it."""
+    """One file, as the manifest lists it."""
 
     name: str
     size: int

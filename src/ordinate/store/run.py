@@ -50,7 +50,7 @@ class Run:
 
     @property
     def machine(self) -> Machine:
-        """Where the run was made."""
+        """The machine that the run ran on."""
         return read_document(Machine, self.folder / "env.json", "environment")
 
     @property

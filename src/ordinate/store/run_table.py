@@ -16,7 +16,7 @@ from ordinate.store.files import LONGEST_LINE, Journal, parse_json, refuse_link,
 from ordinate.store.run import Run
 from ordinate.store.store import Store
 
-VERSION = 4  # raised when `summarize` says something else, so that all rows are made anew
+VERSION = 4  # raised when `summarize` changes, so that all rows are computed again
 LARGEST = 2**29  # bytes: half a million rows
 # Verdicts of runs that learned the task, whose scores out of distribution are shown; empty where loss is the score.
 REPORTED = ("solves", "partial", "fits", "")

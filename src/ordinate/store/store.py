@@ -30,7 +30,7 @@ class Store:
         return "" if str(self.folder) == USUAL else f" --store {shlex.quote(str(self.folder))}"
 
     def check_place(self) -> None:
-        """Refuse a place where no folder can be."""
+        """Refuse a path at which no folder can be."""
         try:
             if self.folder.exists() and not self.folder.is_dir():
                 raise InputError(f"{self.folder} is a file, not a folder of runs")
@@ -42,7 +42,7 @@ class Store:
             raise InputError(f"{problem}: choose another with --store") from error
 
     def check_writable(self) -> None:
-        """Refuse, before any work is done, a place that cannot be written."""
+        """Refuse, before any work is done, a path that cannot be written."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

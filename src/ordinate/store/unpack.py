@@ -86,7 +86,7 @@ def _beside(folder: Path) -> Iterator[Path]:
 
 
 def _checked(archive: ZipFile, file: Path) -> list[ArchiveMember]:
-    """The manifest's files, after all has been looked at that can be without unpacking them."""
+    """The manifest's files, after every check that needs no unpacking."""
     entries = archive.infolist()
     if len(entries) > MOST_FILES:
         raise InputError(f"{file} is refused: it holds {len(entries):,} files, and {MOST_FILES:,} are the most")
@@ -165,7 +165,7 @@ def _extract(archive: ZipFile, file: Path, packed: ArchiveMember, path: Path) ->
 
 
 def _blocks(archive: ZipFile, file: Path, packed: ArchiveMember) -> Iterator[bytes]:
-    """The bytes of an entry, counted as they come: what an archive says of its own sizes may be a lie."""
+    """The bytes of an entry, counted as they come: the sizes that an archive states may be false."""
     size = 0
     try:
         with archive.open(packed.name) as source:

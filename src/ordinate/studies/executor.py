@@ -28,7 +28,7 @@ class StudyStopped(Exception):  # noqa: N818
 
 @runtime_checkable
 class Executor(Protocol):
-    """Does runs, and tells of each how it goes; one that fails does not stop the others."""
+    """Executes runs and reports the progress of each; a failed run does not stop the others."""
 
     @property
     def workers_wanted(self) -> int:
@@ -57,12 +57,12 @@ class Plain:
         failures = {}
         for config in configs:
 
-            def tell(progress: Progress, config: RunConfig = config) -> None:
+            def report(progress: Progress, config: RunConfig = config) -> None:
                 watch(Event("progress", config, progress))
 
             watch(Event("started", config))
             try:
-                train(config, self.store, tell)
+                train(config, self.store, report)
             except Exception as error:  # kept with the run, whatever it is
                 failures[config.id] = self.store.run(config.id).error or told(error)
                 watch(Event("failed", config, error=failures[config.id]))

@@ -50,12 +50,12 @@ class Worker:
     def start(self, config: RunConfig) -> None:
         assert self.process.stdin is not None
         self.config = config
-        with suppress(BrokenPipeError):  # it died just now: the end of its output tells
+        with suppress(BrokenPipeError):  # it died just now, which the end of its output shows
             self.process.stdin.write(json.dumps(to_dict(config)).encode() + b"\n")
             self.process.stdin.flush()
 
     def messages(self) -> list[dict[str, Any]] | None:
-        """What it said since it was last listened to; nothing more will come after None."""
+        """Messages since the last call; None after the last one."""
         assert self.process.stdout is not None
         data = os.read(self.process.stdout.fileno(), 1 << 16)
         if not data:
@@ -64,7 +64,7 @@ class Worker:
         return [json.loads(line) for line in lines]
 
     def end(self) -> str:
-        """Stop it, and tell the last that it complained about."""
+        """Stop it; returns its exit code and its last line of errors."""
         self.process.kill()
         code = self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -140,7 +140,7 @@ class Local:
 
 
 def _interrupts(handler: Any) -> Any:
-    """Set what Ctrl-C does, where this thread may, and tell what it did."""
+    """Set the handler of Ctrl-C, where this thread may; returns the previous one."""
     if threading.current_thread() is not threading.main_thread():
         return None
     return signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
@@ -177,7 +177,7 @@ class _RunQueue:
         return bool(busy or self.queue or self.elsewhere)
 
     def _hand_out(self) -> None:
-        """Give idle workers something to do."""
+        """Give runs to idle workers."""
         while self.queue and not self.local.stop:
             if self.local.store.run(self.queue[0].id).done:
                 self.watch(Event("done", self.queue.popleft()))
@@ -246,7 +246,7 @@ class _RunQueue:
         self.watch(Event("failed", config, error=error))
 
     def _look_elsewhere(self) -> None:
-        """Runs that another driver was at: done by now, or free again?"""
+        """Runs that another driver had claimed: finished by now, or free again."""
         if not self.elsewhere or time.monotonic() - self.looked < POLL:
             return
         self.looked, still = time.monotonic(), []

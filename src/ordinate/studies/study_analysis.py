@@ -112,7 +112,7 @@ def _facts(state: StudyState, arm: Arm, seeds: int) -> ArmFacts:
 
 
 def settled(task: TaskAnalysis) -> bool:
-    """Whether the best encoding is told apart from every other, or more seeds would have nothing to tell apart."""
+    """Whether the best encoding differs significantly from every other, or more seeds could show no difference."""
     return len(task.verdict.use) == 1 or not _something_to_compare(task)
 
 

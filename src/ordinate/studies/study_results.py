@@ -48,7 +48,7 @@ class StudyResults:
         return [c for c in configs if self.result(c) is None and c.id not in self.failed]  # reading may find damage
 
     def task(self, config: RunConfig) -> Task:
-        """The task of a run, made once."""
+        """The task of a run, built once."""
         if config.task not in self._tasks:
             self._tasks[config.task] = config.make_task()
         return self._tasks[config.task]

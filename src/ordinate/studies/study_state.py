@@ -40,7 +40,7 @@ class StudyState(StudyResults):
         return Looks((self.study.seeds,), 0.05)
 
     def config(self, arm: Arm, seed: int, rate: float, steps: int = 0) -> RunConfig:
-        """One run; made once, because checking and hashing it takes longer than looking it up."""
+        """One run, built once because checking and hashing it takes longer than looking it up."""
         key = (arm.task, arm.encoding, seed, rate, steps)
         if key not in self._configs:
             self._configs[key] = arm.base.again(seed, rate, steps or None)

@@ -15,7 +15,7 @@ from ordinate.studies.plan import Study, name_of
 
 @dataclass(frozen=True)
 class StoredStudy:
-    """A study with its folder and the command that made it."""
+    """A study with its folder and its command."""
 
     study: Study
     folder: Path
@@ -67,7 +67,7 @@ def find(store: Store, start: str = "") -> StoredStudy:
 def find_by_command(store: Store, command: str) -> StoredStudy | None:
     """The study that this very command made: one that planned itself by the machine's speed goes on as planned."""
     for name in reversed(names(store)):
-        with suppress(InputError):  # a damaged study is no reason not to go on with another
+        with suppress(InputError):  # a damaged study does not block another
             kept = _read(store.folder / "studies" / name)
             if kept.command == command:
                 return kept

@@ -43,7 +43,7 @@ def left_floor(result: RunResult | None) -> bool:
 
 
 def choose(task: str, encoding: str, points: Sequence[RatePoint], *, lower: bool) -> Sweep:
-    """Rates within one standard error of the best tie; the middle of their stretch around the best decides.
+    """Rates within one standard error of the best tie; the middle of the contiguous ones around the best decides.
 
     Of two in the middle, the lower one. The largest rate that still works on one seed may not work on the next.
     """
@@ -54,9 +54,9 @@ def choose(task: str, encoding: str, points: Sequence[RatePoint], *, lower: bool
     sign = -1.0 if lower else 1.0
     best = max(scored, key=lambda p: sign * (p.score or 0.0))
     tied = [p for p in scored if sign * ((p.score or 0.0) - (best.score or 0.0)) >= -best.error]
-    stretches = [list(group) for among, group in groupby(points, key=lambda p: p in tied) if among]
-    stretch = next(group for group in stretches if best in group)
-    chosen = stretch[(len(stretch) - 1) // 2]
+    groups = [list(group) for among, group in groupby(points, key=lambda p: p in tied) if among]
+    contiguous = next(group for group in groups if best in group)
+    chosen = contiguous[(len(contiguous) - 1) // 2]
     edges = (points[0].rate, points[-1].rate)
     return Sweep(
         task, encoding, tuple(points), tuple(p.rate for p in tied), chosen.rate, all(p.rate in edges for p in tied)

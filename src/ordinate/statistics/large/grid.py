@@ -21,7 +21,7 @@ Numbers = Int[np.ndarray, " rows"]
 class Grid:
     """Rows by task, range (in distribution, longer, shifted; then length), encoding and seed.
 
-    A range is a stretch of rows, and so is a cell: one encoding on one range. What has no row has no stretch. A run is
+    A range is a slice of rows, and so is a cell: one encoding on one range. Without rows there is no slice. A run is
     one encoding with one seed on one task; it has rows in several ranges.
     """
 
@@ -111,8 +111,8 @@ class Grid:
     @cached_property
     def gated(self) -> Flags:
         """Whether there is a gate to pass: a bar, and scores in distribution."""
-        found: Flags = ~np.isnan(self.bar) & (self.trained_range[self.task] != UNKNOWN)
-        return found
+        mask: Flags = ~np.isnan(self.bar) & (self.trained_range[self.task] != UNKNOWN)
+        return mask
 
     @cached_property
     def learned(self) -> Numbers:
@@ -124,14 +124,14 @@ class Grid:
     @cached_property
     def may_report(self) -> Flags:
         """Whether the run passes the gate."""
-        found: Flags = ~self.gated | (self.learned == 1)
-        return found
+        mask: Flags = ~self.gated | (self.learned == 1)
+        return mask
 
     @cached_property
     def counts(self) -> Flags:
         """Whether a score may be reported: out of distribution, only of seeds that learned the task."""
-        found: Flags = ~np.isnan(self.score) & ~self.diverged & ((self.split == ID) | self.may_report)
-        return found
+        mask: Flags = ~np.isnan(self.score) & ~self.diverged & ((self.split == ID) | self.may_report)
+        return mask
 
     @cached_property
     def effective(self) -> Float[np.ndarray, " rows"]:
@@ -158,8 +158,8 @@ class Grid:
         return np.fmax.reduceat(self.seen, self.ranges)
 
 
-def starts(*columns: Numbers) -> Int[np.ndarray, " stretches"]:
-    """Where the stretches begin in which no column changes."""
+def starts(*columns: Numbers) -> Int[np.ndarray, " slices"]:
+    """Where the slices begin in which no column changes."""
     if not len(columns[0]):
         return np.zeros(0, dtype=np.int64)
     change = np.zeros(len(columns[0]), dtype=bool)
@@ -169,8 +169,8 @@ def starts(*columns: Numbers) -> Int[np.ndarray, " stretches"]:
     return np.flatnonzero(change)
 
 
-def _numbered(starts: Int[np.ndarray, " stretches"], rows: int) -> Numbers:
-    """Which stretch each row is in."""
+def _numbered(starts: Int[np.ndarray, " slices"], rows: int) -> Numbers:
+    """Which slice each row is in."""
     marks = np.zeros(rows, dtype=np.int8)
     marks[starts] = 1
     return marks.cumsum(dtype=np.int32) - 1

@@ -36,7 +36,7 @@ def ranges_of(grid: Grid, alpha: float) -> list[Range]:
 
 
 class _Cells:
-    """What is counted in every cell that has rows, and the cells made of it."""
+    """What is counted in every cell that has rows, and the cells built from it."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid, first = grid, grid.cells
@@ -138,7 +138,7 @@ def _ranks(grid: Grid, alpha: float) -> list[AverageRanks | None]:
 
 
 def _few(members: Int[np.ndarray, " all"], size: int) -> Iterator[Int[np.ndarray, " some"]]:
-    """As many at a time as memory is no question for."""
+    """Blocks small enough to fit in memory."""
     most = max(1, 4_000_000 // size)
     return (members[start : start + most] for start in range(0, len(members), most))
 
