@@ -1,4 +1,4 @@
-"""Every encoding of the registry, plug-ins included, with its defaults; and variants that stretch the protocol."""
+"""Every encoding of the registry, plug-ins included, with its defaults; and variants for the rest of the protocol."""
 
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -81,7 +81,7 @@ class Case:
         return ModelConfig(vocabulary=VOCABULARY, encoding=self.name, **(base | self.settings))
 
     def build(self) -> Transformer:
-        """A model of its own; a copy takes a tenth of the time that making one does."""
+        """A separate model; a copy takes a tenth of the time of building one."""
         return deepcopy(_built(self.config(), torch.get_default_dtype()))
 
     def frozen(self) -> "Case":
@@ -115,38 +115,38 @@ class Case:
     def extra_inputs(self) -> set[str]:
         return {what for part in self.parts for what in part.extra_inputs}
 
-    def told(self, places: Tensor, start: int = 0, explicit: bool = False) -> dict[str, Any]:
-        """What the model must be told of the tokens from `start` on, all of them standing at places [b, n, axes]."""
-        found: dict[str, Any] = {}
-        places = places if places.dim() == 3 else places[None]
+    def inputs(self, positions: Tensor, start: int = 0, explicit: bool = False) -> dict[str, Any]:
+        """The model's inputs for the tokens from `start` on; `positions` [b, n, axes] are those of all tokens."""
+        inputs: dict[str, Any] = {}
+        positions = positions if positions.dim() == 3 else positions[None]
         if self.axes > 1 or explicit:
-            found["positions"] = places[:, start:]
+            inputs["positions"] = positions[:, start:]
         if "segments" in self.extra_inputs:
-            found["segments"] = places[:, start:, -1] % 2
+            inputs["segments"] = positions[:, start:, -1] % 2
         if "relation" in self.extra_inputs:
-            found["relation"] = self.relation(places)[:, start:]
-        return found
+            inputs["relation"] = self.relation(positions)[:, start:]
+        return inputs
 
-    def relation(self, places: Tensor) -> Tensor | None:
-        """How far two tokens stand apart, in some odd sense; None if nobody asks."""
+    def relation(self, positions: Tensor) -> Tensor | None:
+        """An arbitrary relation of two tokens; None if the encoding reads none."""
         if "relation" not in self.extra_inputs:
             return None
-        places = places if places.dim() == 3 else places[None]
-        return (places[:, :, None, -1] - places[:, None, :, -1]).abs() % 5 - 1
+        positions = positions if positions.dim() == 3 else positions[None]
+        return (positions[:, :, None, -1] - positions[:, None, :, -1]).abs() % 5 - 1
 
     def token_positions(self, length: int) -> Positions:
         """The tokens as an encoding sees them, outside a model."""
-        places = self.positions(length)
+        positions = self.positions(length)
         return Positions(
-            places[None], segments=places[None, :, -1] % 2, first=0 if self.axes == 1 else None,
+            positions[None], segments=positions[None, :, -1] % 2, first=0 if self.axes == 1 else None,
             tokens=tokens(2, length),
         )  # fmt: skip
 
     def run(self, tokens: Tensor, **more: Any) -> Tensor:
-        """Logits, with whatever the encoding reads filled in."""
-        places = more["positions"] if "positions" in more else self.positions(tokens.shape[1])
-        places = places[:, None] if places.dim() == 1 else places
-        return self.model(tokens, **(self.told(places) | more))
+        """Logits, with the inputs that the encoding reads."""
+        positions = more["positions"] if "positions" in more else self.positions(tokens.shape[1])
+        positions = positions[:, None] if positions.dim() == 1 else positions
+        return self.model(tokens, **(self.inputs(positions) | more))
 
 
 @cache

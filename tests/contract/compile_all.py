@@ -21,7 +21,7 @@ def problems(name: str) -> list[str]:
     except Exception as error:
         found.append(f"compile: {error}"[:2000])
     try:
-        more = case.told(case.positions(x.shape[1]))
+        more = case.inputs(case.positions(x.shape[1]))
         with torch.no_grad():
             program = torch.export.export(case.model, (x,), more)
         torch.testing.assert_close(program.module()(x, **more), expected, atol=1e-5, rtol=1e-5)

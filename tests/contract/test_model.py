@@ -47,7 +47,7 @@ def test_decoding_with_a_cache_equals_the_full_pass(name: str, past: bool) -> No
     ends = [7, 8, 9, 10, 16, 17, LENGTH - 1, LENGTH, LENGTH + 1, LENGTH + 2, length // 2 + LENGTH, length - 1, length]
     ends = sorted({end for end in ends if end <= length})
     for start, stop in pairwise([0, *ends]):
-        found.append(case.model(x[:, start:stop], cache=cache, **case.told(places[:stop], start)))
+        found.append(case.model(x[:, start:stop], cache=cache, **case.inputs(places[:stop], start)))
     assert_close(torch.cat(found, dim=1), case.run(x))
 
 
@@ -56,7 +56,7 @@ def test_packed_documents_equal_separate_ones(name: str) -> None:
     case = Case(name)
     a, b = tokens(1, 9, seed=1), tokens(1, 11, seed=2)
     document_ids = torch.tensor([[0] * 9 + [1] * 11])
-    more = case.told(torch.cat((case.positions(9), case.positions(11))))
+    more = case.inputs(torch.cat((case.positions(9), case.positions(11))))
     packed = case.model(torch.cat((a, b), dim=1), document_ids=document_ids, **more)
     assert_close(packed[:, :9], case.run(a))
     assert_close(packed[:, 9:], case.run(b))
@@ -73,7 +73,7 @@ def test_packed_documents_with_padding_equal_separate_ones(name: str) -> None:
     places = torch.zeros(22, case.axes, dtype=torch.long)
     places[real[0].bool()] = torch.cat((case.positions(9), case.positions(8)))
     found = case.model(
-        packed, document_ids=document_ids, padding_mask=real, **case.told(places)
+        packed, document_ids=document_ids, padding_mask=real, **case.inputs(places)
     )  # 0 and 1, as others write it
     assert_close(found[:, 2:11], case.run(a))
     assert_close(found[:, 14:], case.run(b))
@@ -89,10 +89,10 @@ def test_a_padded_prompt_in_chunks_equals_the_full_pass(name: str) -> None:
     for start, stop in ((0, 4), (4, 9), (9, 14), (14, 15)):  # the first holds nothing but padding
         part = slice(start, stop)
         found.append(
-            case.model(x[:, part], padding_mask=padding_mask[:, part], cache=cache, **case.told(places[:stop], start))
+            case.model(x[:, part], padding_mask=padding_mask[:, part], cache=cache, **case.inputs(places[:stop], start))
         )
     assert_close(
-        torch.cat(found, dim=1)[:, pad:], case.model(x, padding_mask=padding_mask, **case.told(places))[:, pad:]
+        torch.cat(found, dim=1)[:, pad:], case.model(x, padding_mask=padding_mask, **case.inputs(places))[:, pad:]
     )
 
 
@@ -117,7 +117,7 @@ def test_padding_on_the_left_changes_nothing(name: str, causal: bool) -> None:
     padded = torch.cat((torch.zeros(2, pad, dtype=torch.long), x), dim=1)
     padding_mask = torch.arange(12 + pad)[None].expand(2, -1) >= pad
     places = torch.cat((torch.zeros(pad, case.axes, dtype=torch.long), case.positions(12)))
-    assert_close(case.model(padded, padding_mask=padding_mask, **case.told(places))[:, pad:], case.run(x))
+    assert_close(case.model(padded, padding_mask=padding_mask, **case.inputs(places))[:, pad:], case.run(x))
 
 
 @registered
@@ -255,7 +255,7 @@ def test_exemptions_are_still_needed(name: str) -> None:
         stale |= {"prefix_past", "cached_past"}
     document_ids = torch.tensor([[0] * 9 + [1] * (length - 9)])
     places = torch.cat((case.positions(9), case.positions(length - 9)))
-    packed = case.model(x, document_ids=document_ids, **case.told(places))
+    packed = case.model(x, document_ids=document_ids, **case.inputs(places))
     if torch.allclose(packed[:, :9], case.run(x[:, :9]), atol=1e-4):
         stale.add("packed_past")
     assert not stale & exempt

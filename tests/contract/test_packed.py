@@ -87,14 +87,14 @@ def compared(
         return torch.cat(parts).view(len(rows), sum(rows[0]), *parts[0].shape[1:])
 
     document_ids = lay([torch.full((length,), number) for number, length in enumerate(lengths)])
-    more = case.told(lay(spots), explicit=explicit)
+    more = case.inputs(lay(spots), explicit=explicit)
     logits = case.model(lay([text[0] for text in texts]), document_ids=document_ids, **more)
     loss_of(case, logits, torch.cat(asked)).backward()
     together = (logits.detach().flatten(0, -2), gradients(case))
 
     apart = []
     for text, spot, answers in zip(texts, spots, asked, strict=True):
-        logits = case.model(text, **case.told(spot, explicit=explicit))
+        logits = case.model(text, **case.inputs(spot, explicit=explicit))
         loss_of(case, logits, answers).backward()
         apart.append(logits.detach().flatten(0, -2))
     return together, (torch.cat(apart), gradients(case))
@@ -235,7 +235,7 @@ def test_documents_in_another_order_are_answers_in_another_order() -> None:
     def answers(order: list[int]) -> Tensor:
         ids = torch.cat([torch.full((1, texts[i].shape[1]), number) for number, i in enumerate(order)], dim=1)
         places = torch.cat([case.positions(texts[i].shape[1]) for i in order])
-        return case.model(torch.cat([texts[i] for i in order], dim=1), document_ids=ids, **case.told(places))
+        return case.model(torch.cat([texts[i] for i in order], dim=1), document_ids=ids, **case.inputs(places))
 
     torch.testing.assert_close(answers([2, 0, 3, 1]), answers([0, 1, 2, 3])[[2, 0, 3, 1]], atol=1e-5, rtol=1e-5)
 

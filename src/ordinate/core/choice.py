@@ -41,7 +41,7 @@ def parse_choice(text: str) -> tuple[Choice, ...]:
 
 
 def split(text: str, mark: str) -> list[str]:
-    """Parts of a text between marks that stand outside all brackets."""
+    """Parts of a text between marks outside all brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "([") - (letter in ")]")

@@ -13,7 +13,7 @@ C = TypeVar("C")
 
 
 def build(cls: type[C], *layers: Mapping[str, Any]) -> C:
-    """A configuration from its defaults and these layers, later ones on top. All problems are told at once."""
+    """A configuration from its defaults and these layers, later ones on top. The error lists all problems."""
     hints = get_type_hints(cls)
     known = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     merged: dict[str, Any] = {}
@@ -42,7 +42,7 @@ def build(cls: type[C], *layers: Mapping[str, Any]) -> C:
 
 
 def settle(config: Any) -> list[str]:
-    """Bring the fields of a frozen configuration to their declared types; tells what cannot be brought there.
+    """Bring the fields of a frozen configuration to their declared types; returns what cannot be converted.
 
     Called from `__post_init__`, so that a configuration made by hand is as strict as one read from a file.
     """

@@ -1,4 +1,4 @@
-"""The exception that means "the caller asked for something that cannot be done"; three kinds of it can be caught."""
+"""The exception for bad input, with three subclasses that callers catch."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from ordinate.core.letters import written_out
 
-LONGEST_WORD, LONGEST_SENTENCE = 400, 2000  # letters that somebody may want to read
+LONGEST_WORD, LONGEST_SENTENCE = 400, 2000  # characters shown of a longer text
 
 
 class InputError(ValueError):
@@ -25,11 +25,11 @@ class AxesError(InputError):
 
 
 class CausalError(InputError):
-    """An encoding that is defined for causal attention alone was asked to look both ways."""
+    """An encoding that is defined for causal attention alone was created for bidirectional attention."""
 
 
 def told(error: BaseException) -> str:
-    """What went wrong, in words for people: the sentence of an InputError, a file with what the system says of it."""
+    """The message shown to users: the sentence of an InputError, or the file and the system's error."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename} cannot be used: {error.strerror}" if error.filename else error.strerror
     return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"

@@ -1,15 +1,15 @@
-"""Letters that a terminal obeys or does not show: a text from somebody's file must not carry them there."""
+"""Control and invisible characters: text read from a file must not send them to a terminal."""
 
 from unicodedata import category
 
 
 def plain(text: str) -> bool:
-    """Whether all of it can be seen."""
+    """Whether every character is visible."""
     return text.isprintable() or all(map(_seen, text))
 
 
 def written_out(text: str) -> str:
-    """What cannot be seen is written as Python writes it."""
+    """Escape invisible characters as Python does."""
     return text if plain(text) else "".join(c if _seen(c) else c.encode("unicode_escape").decode() for c in text)
 
 

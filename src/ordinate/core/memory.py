@@ -34,7 +34,7 @@ def _machine() -> int:
 
 
 def _container() -> Iterator[int]:
-    """Limits of the control groups that this process is in, or of the root that a container sees in their place."""
+    """Limits of the control groups that this process is in, or of the root that a container sees instead."""
     try:
         lines = MEMBER.read_text().splitlines()
     except OSError:

@@ -124,7 +124,7 @@ def checked(cls: type, owner: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_size(what: str, value: Any) -> None:
-    """Refuse numbers that no tensor has a place for."""
+    """Refuse numbers that no tensor can hold."""
     for number in value if isinstance(value, tuple) else (value,):
         if isinstance(number, int | float):
             most = LARGEST_WHOLE if isinstance(number, int) else LARGEST_NUMBER

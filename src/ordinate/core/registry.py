@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Classes of one kind by name. Nothing is imported before it is asked for."""
+    """Classes of one kind by name. Each is imported on first use."""
 
     def __init__(self, kind: str, base: type[T], package: ModuleType, group: str) -> None:
         self.kind, self.base, self.package, self.group = kind, base, package, group
@@ -48,11 +48,13 @@ class Registry(Generic[T]):
         if isinstance(found, ModuleType):
             return self._from_module(found.__name__)
         if not (isinstance(found, type) and issubclass(found, self.base)):
-            raise InputError(f"{self.kind} {name!r} comes from {plugin.value}, which is no {self.base.__name__}")
+            raise InputError(
+                f"{self.kind} {name!r} comes from {plugin.value}, which is not a subclass of {self.base.__name__}"
+            )
         return found
 
     def make(self, name: str, *given: Any, **parameters: Any) -> T:
-        """One of them. What else than an InputError ends a plug-in is told as its fault."""
+        """Create one. An unexpected exception in a plug-in becomes an InputError that names it."""
         try:
             return self.get(name)(*given, **parameters)
         except (InputError, MemoryError):
@@ -65,7 +67,7 @@ class Registry(Generic[T]):
             ) from error
 
     def source(self, name: str) -> str | None:
-        """Where it comes from, if it is somebody else's."""
+        """The entry point, if it comes from a plug-in."""
         plugin = self._plugins().get(name)
         return None if plugin is None or name in self._files() else plugin.value
 
@@ -89,7 +91,7 @@ class Registry(Generic[T]):
         return {item.name for item in pkgutil.iter_modules(self.package.__path__) if not item.name.startswith("_")}
 
     def _plugins(self) -> dict[str, EntryPoint]:
-        return _installed(self.group, _places())
+        return _installed(self.group, _search_path())
 
     def _from_module(self, module_name: str) -> type[T]:
         try:
@@ -106,16 +108,16 @@ class Registry(Generic[T]):
         return found[0]
 
 
-def _places() -> tuple[tuple[str, int], ...]:
-    """Where packages are looked for, and when each place changed: installing one is seen at once."""
+def _search_path() -> tuple[tuple[str, int], ...]:
+    """The folders of sys.path with their modification times: newly installed packages are found at once."""
     found = []
-    for place in sys.path:
+    for folder in sys.path:
         with suppress(OSError):
-            found.append((place, os.stat(place or ".").st_mtime_ns))
+            found.append((folder, os.stat(folder or ".").st_mtime_ns))
     return tuple(found)
 
 
 @lru_cache(maxsize=16)
-def _installed(group: str, places: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
-    """Reading what all installed packages offer takes longer than building a small model."""
+def _installed(group: str, search_path: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
+    """Cached: reading all entry points takes longer than building a small model."""
     return {point.name: point for point in entry_points(group=group)}

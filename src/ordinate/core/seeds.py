@@ -1,4 +1,4 @@
-"""Named generators: every use of randomness has a stream of its own, so that no use can disturb another."""
+"""Named generators: every use of randomness has its own stream, independent of all others."""
 
 import hashlib
 import json

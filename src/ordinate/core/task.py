@@ -43,7 +43,7 @@ class Batch:
 class Task(ABC):
     """A kind of problem that can be drawn in any number and length, and whose answers are known.
 
-    Subclasses have a constructor of their own, with nothing but keyword parameters annotated with
+    Subclasses define a constructor with keyword parameters only, annotated with
     `Annotated[type, Param(...)]`. The docstring's first paragraph is shown to users.
     """
 
@@ -79,11 +79,11 @@ class Task(ABC):
         metric: `exact` wants all answers of a sequence right. bar: the score at which a task counts as solved.
         most_steps: the largest budget of a run, about twice what the slowest of the usual encodings needs.
         train_lengths: a range, both ends included. longer: the lengths tested beyond it; none: the multiples of the
-        longest trained in `MULTIPLES`. control: why nobody should learn the task, if so. shortest, longest, because:
+        longest trained in `MULTIPLES`. control: why no model should learn the task, if so. shortest, longest, because:
         the lengths that can be made, and what limits them. needs_order: counts of tokens must not suffice. splits:
-        `shift` where the same length can also be drawn at places that training never shows. dataset: train on this
+        `shift` where the same length can also be drawn at positions unseen in training. dataset: train on this
         many fixed sequences, not on fresh ones.
-        specials: how ids that stand for no item are written.
+        specials: how ids that are not items are written.
         """
         self.name = type(self).__module__.rpartition(".")[2]
         self.vocabulary, self.classes = vocabulary, classes
@@ -145,7 +145,7 @@ class Task(ABC):
         """How many tokens a problem of this length has."""
         return math.prod(self.sides(length))
 
-    def groups(self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "*asked"]) -> dict[str, Bool[Tensor, "*asked"]]:
+    def groups(self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "*shape"]) -> dict[str, Bool[Tensor, "*shape"]]:
         """Kinds of targets that are reported apart, as masks. The first one is what the task's score is taken over."""
         return {"all": targets != UNSCORED}
 
@@ -162,7 +162,7 @@ class Task(ABC):
             raise InputError(f"{self.name} has no split {split!r}: {nearest(split, self.splits)}")
 
     def show(self, tokens: list[int], targets: list[int]) -> str:
-        """One problem as a person would write it; a dot where nothing is asked."""
+        """One problem as a person would write it; a dot where there is no target."""
         answers = ["." if target == UNSCORED else self.answer(target) for target in targets]
         return f"{' '.join(map(self.word, tokens))} -> {' '.join(answers)}"
 

@@ -1,4 +1,4 @@
-"""A trained vector for every place of a digit within its number."""
+"""A trained vector for every digit index within a number."""
 
 from typing import Annotated
 
@@ -14,10 +14,11 @@ from ordinate.encodings._shared.spans import check_digits, check_rows, digit_cou
 
 
 class Abacus(Encoding):
-    """Numbers the digits of each number 1, 2, 3 ... from its first digit and adds a trained vector for that number;
-    everything else is 0. With numbers written least significant digit first, digits of equal worth then look alike.
-    To train far places on short numbers, begin at drawn positions (coverage=offset): a sequence's first position is
-    added to every digit's number. It tells digits apart, not words: put it beside another encoding."""
+    """Numbers the digits of each number 1, 2, 3 ... from its first digit and adds a trained vector for that index; all
+    other tokens have index 0. In numbers written least significant digit first, digits of equal place value then share
+    a vector. To train large indices on short numbers, train at random offsets (coverage=offset): the first position of
+    a sequence is added to the index of every digit. Combine it with another encoding: it distinguishes digits, not
+    other tokens."""
 
     family = "added"
     formula = (

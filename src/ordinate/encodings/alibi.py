@@ -14,8 +14,8 @@ from ordinate.encodings._shared.slopes import slopes
 
 
 class Alibi(Encoding):
-    """Subtracts distance times a slope from every score, each head with a slope of its own: steep heads look close
-    by, flat ones far. Nothing is trained."""
+    """Subtracts distance times a fixed slope from every score. The slopes fall geometrically over the heads: steep
+    heads attend locally, flat heads far away. Nothing is trained."""
 
     family = "bias"
     usual = True

@@ -8,9 +8,8 @@ from ordinate.encodings._shared.digits import DigitEncoding
 
 
 class BinaryNorm(DigitEncoding):
-    """Adds the position in binary with -1 in place of 0, one digit per channel, most significant first; the zeros on
-    the left become -1 too. The digits are added as they are, whatever the size of token embeddings, because their
-    values are the definition; size=1 matches them."""
+    """Adds the binary digits of the position with -1 instead of 0, one per channel, most significant first; padding on
+    the left is -1 too. By definition the digits are added as they are; size=1 scales them to the token embeddings."""
 
     formula = r"PE_{p,k} = 2\,(\lfloor p\,/\,2^{D-1-k} \rfloor \bmod 2) - 1"
     base = 2

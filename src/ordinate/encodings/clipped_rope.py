@@ -1,4 +1,4 @@
-"""Rotary positions without the slowest frequencies."""
+"""Rotary position embedding without the lowest frequencies."""
 
 import math
 from typing import Annotated, Literal
@@ -15,9 +15,9 @@ from ordinate.encodings._shared.rotation import Angles, Convention, angles, even
 
 
 class ClippedRope(Encoding):
-    """RoPE whose slow pairs, those that do not complete a turn within the trained length, are slowed down further,
-    the slowest to a stop: past the trained length no pair then reaches angles that it never saw. Written after the
-    paper, which calls it CoPE; `cope` here is contextual."""
+    """RoPE with reduced low frequencies: pairs that do not complete a rotation within the trained length are slowed
+    down, the slowest to frequency 0. Fewer angles past the trained length are then unseen in training. Implemented from
+    the paper, which calls it CoPE; `cope` here is contextual position encoding."""
 
     family = "rotation"
     formula = (
@@ -37,7 +37,7 @@ class ClippedRope(Encoding):
         *,
         base: Annotated[float, Param("base of the wavelengths", low=1.01)] = 10_000.0,
         clipped: Annotated[
-            int | None, Param("how many pairs; none: those slower than one turn in the trained length", low=0)
+            int | None, Param("how many pairs; none: those slower than one rotation in the trained length", low=0)
         ] = None,
         taper: Annotated[Literal["hann", "hard"], Param("slowed down smoothly, or all stopped")] = "hann",
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",

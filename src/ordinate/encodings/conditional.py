@@ -1,4 +1,4 @@
-"""A convolution over the embeddings: neighbors tell where a token stands."""
+"""A depthwise convolution over the embeddings."""
 
 from typing import Annotated
 
@@ -17,9 +17,9 @@ MOST_TEXT, MOST_GRID = 255, 31  # tokens along a window; every one of them, on a
 
 
 class Conditional(Encoding):
-    """Adds to each embedding a trained mixture of its neighbors', channel by channel, after the conditional encoding
-    of vision transformers. Order shows in who the neighbors are, and edges show where there are none. On grids the
-    window is a square; causal models look at earlier tokens alone. It has no table and no longest length."""
+    """Adds a depthwise convolution of the token embeddings, as the conditional encoding of vision transformers does. A
+    token's neighbors indicate order, missing neighbors the edges. On grids the kernel is square; in causal models it
+    reads no later tokens. It has no table and no maximum length."""
 
     family = "added"
     formula = r"x_p \mapsto x_p + \sum_{\delta \in \text{window}} w_\delta \odot x_{p-\delta}"

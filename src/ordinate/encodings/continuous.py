@@ -1,4 +1,4 @@
-"""A small network of the position, added to the embeddings."""
+"""An MLP of the position, added to the embeddings."""
 
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -18,8 +18,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.
 
 
 class Continuous(Encoding):
-    """Feeds the position, divided by the trained length, to a small network with one hidden layer and adds what comes
-    out. It is a smooth function of any real position; past the trained length the network is on its own."""
+    """Feeds the position, divided by the trained length, to an MLP with one hidden layer and adds the output. It is a
+    smooth function of any real position; past the trained length the MLP extrapolates."""
 
     family = "added"
     formula = r"PE_p = W_2\,\phi(W_1\,p/L + b_1)"

@@ -18,8 +18,8 @@ ROWS = 64  # queries at a time
 
 
 class Cope(Encoding):
-    """Each query counts, from itself backwards, the keys it finds relevant; that count, a fraction in general, is the
-    key's position. It can count words or sentences where others count tokens."""
+    """Each query assigns every key a gate by content; a key's position is the sum of the gates from the key to the
+    query, in general a fraction. The model can thus count words or sentences instead of tokens."""
 
     family = "content"
     formula = (
@@ -54,7 +54,7 @@ class Cope(Encoding):
     ) -> Float[Tensor, "b h q k"]:
         by_position = q @ self.table.to(q.dtype)
         if context.visible is None:
-            raise InputError("cope counts back from each query: give it a causal pair")
+            raise InputError("cope counts back from each query: give it a causal context")
         given = (upcast(scores), upcast(by_position), context.visible, context.start)
         counted: Tensor = _Count.apply(*given)  # type: ignore[no-untyped-call]
         return counted.to(scores.dtype)

@@ -15,10 +15,10 @@ from ordinate.encodings._shared.spans import check_digits, check_rows, digit_cou
 
 
 class Coupled(Encoding):
-    """Tokens that belong together share one id, and a trained vector for the id is added: in a sum, all digits of equal
-    worth. The ids are given as positions by whoever knows the task, or counted in the text: digits 1, 2, 3 ... from
-    the least significant, which must be written first, and the next lower id, 0, for everything between numbers, so
-    that at = the next id is that of the first digit of the answer. A sequence's first position is added to all."""
+    """Adds a trained vector for an id that related tokens share: in a sum, all digits of equal place value. The ids are
+    passed as positions (source=given), or counted in the text: digits 1, 2, 3 ... from the least significant, which
+    must be written first, and 0 for tokens between numbers, so that the = before an answer has the id below that of the
+    answer's first digit. The first position of a sequence is added to every id."""
 
     family = "added"
     formula = r"x_p \mapsto x_p + E_{g(p)},\quad g(p) = g(q) \text{ for tokens } p, q \text{ that belong together}"

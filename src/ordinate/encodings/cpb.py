@@ -1,4 +1,4 @@
-"""A small network from offset to bias."""
+"""An MLP from offset to bias."""
 
 import math
 from itertools import pairwise
@@ -16,8 +16,8 @@ from ordinate.core.precision import upcast
 
 
 class Cpb(Encoding):
-    """Feeds the offset of two tokens, on a logarithmic scale, to a small network that gives each head its bias
-    (continuous position bias). What was learned in one window carries over to larger ones, and between positions."""
+    """Feeds the offset of two tokens, on a logarithmic scale, to an MLP that outputs a bias for each head (continuous
+    position bias). Learned biases transfer to larger windows and to fractional positions."""
 
     family = "bias"
     formula = (

@@ -1,4 +1,4 @@
-"""A distance penalty that a small network adapts to the scores of all heads."""
+"""A distance penalty that an MLP adapts to the scores of all heads."""
 
 from collections.abc import Iterator
 from math import isqrt
@@ -21,8 +21,8 @@ SLOPE = 0.01  # of LeakyReLU below 0
 
 
 class Dape(Encoding):
-    """Adds a penalty by distance to every score, and what a small network makes of the scores and penalties of all
-    heads at that place: content decides how distance counts."""
+    """Adds a distance penalty to every score, and the output of an MLP that reads the scores and penalties of all heads
+    for that query and key: content decides how distance counts."""
 
     family = "content"
     reads_heads = False

@@ -14,9 +14,9 @@ from ordinate.encodings._shared.skew import skew_positions, skewed_product
 
 
 class Deberta(Encoding):
-    """Every distance has a trained vector that is turned into a key, which queries are compared with, and into a
-    query, which keys are compared with. Content and distance meet in the score alone. Distances past the farthest
-    share its vector. As the released code computes it; in the last term the paper prints delta(j, i)."""
+    """Projects a trained vector per relative position to a key, which is scored against queries, and to a query, which
+    is scored against keys. Content and position interact in the score only. Distances past the farthest share a vector.
+    Follows the released code; in the last term the paper prints delta(j, i)."""
 
     family = "content"
     formula = (
@@ -66,7 +66,7 @@ class Deberta(Encoding):
         nn.init.zeros_(self.queries_bias)
 
     def rows(self, relative: Num[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-        """The vector for each relative; a causal model needs none for keys ahead."""
+        """The row of `vectors` for each relative position; a causal model needs none for keys ahead."""
         distance = relative if self.buckets is None else log_bucket(relative, self.buckets, self.farthest)
         return (distance if self.shape.causal else distance + self.span).clamp(0, len(self.vectors) - 1)
 
@@ -97,7 +97,7 @@ class Deberta(Encoding):
 
 
 def _by_key(k: Float[Tensor, "b h k e"], line: Float[Tensor, "h g e"], queries: int) -> Float[Tensor, "b h k q"]:
-    """Products of keys with the vectors of their gaps, in rising order; few queries need few gaps of each key."""
+    """Products of keys with the vectors of their relative positions, ascending; few queries need few of them."""
     keys, first = k.shape[2], line.shape[1] - queries
     if queries == keys:
         return skewed_product(k, line, first, queries)
@@ -110,7 +110,7 @@ def _by_key(k: Float[Tensor, "b h k e"], line: Float[Tensor, "h g e"], queries: 
 
 
 def log_bucket(relative: Num[Tensor, "*shape"], buckets: int, farthest: int) -> Int[Tensor, "*shape"]:
-    """Gaps up to half of the buckets as they are, larger ones on a logarithmic scale, as in DeBERTa v2."""
+    """Distances up to half of the buckets as they are, larger ones on a logarithmic scale, as in DeBERTa v2."""
     middle, distance = buckets // 2, relative.abs()
     ratio = distance.clamp(min=middle).float() / middle
     # float32 and this order of operations: the boundaries of pretrained models depend on the rounding

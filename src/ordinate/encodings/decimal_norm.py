@@ -8,9 +8,9 @@ from ordinate.encodings._shared.digits import DigitEncoding
 
 
 class DecimalNorm(DigitEncoding):
-    """Adds the position in decimal with digits from -1 (for 0) to 1 (for 9), one per channel, most significant first;
-    the zeros on the left become -1 too. The digits are added as they are, whatever the size of token embeddings,
-    because their values are the definition; size=1 matches them."""
+    """Adds the decimal digits of the position, mapped from 0 ... 9 to -1 ... 1, one per channel, most significant
+    first; padding on the left is -1 too. By definition the digits are added as they are; size=1 scales them to the
+    token embeddings."""
 
     formula = r"PE_{p,k} = \bigl(\lfloor p\,/\,10^{D-1-k} \rfloor \bmod 10 - 4.5\bigr) / 4.5"
     base = 10

@@ -18,8 +18,8 @@ _AT_ONCE = 2**19  # pairs of query and key whose hidden layers are held at a tim
 
 
 class Fire(Encoding):
-    """Feeds the distance to a small network, on a learned logarithmic scale and divided by the query's own position:
-    its input never leaves [0, 1], however long the sequence."""
+    """Feeds the distance to an MLP, on a learned logarithmic scale and normalized by the query position: the input
+    stays within [0, 1] at any sequence length."""
 
     family = "bias"
     formula = r"f_\theta\!\left(\frac{\psi(i-j)}{\psi(\max(L,i))}\right),\quad \psi(x)=\ln(|c|\,x+1)"
@@ -69,8 +69,8 @@ class Fire(Encoding):
         return bias if near == context.q.length else torch.cat((bias, self._far(far, context.k)), dim=2)
 
     def _near(self, context: AttentionContext) -> int:
-        """How many queries, from the first, surely stand no farther than L: they share one normalizer, so that their
-        biases depend on the gap alone and the network runs once for each gap. 0 where nobody can tell."""
+        """The number of leading queries known to be at positions up to L. They share one normalizer, so their biases
+        depend on the relative position alone and the network runs once for each. 0 if the values cannot be read."""
         if not context.consecutive or context.q.first is None or self.c.is_meta or torch.compiler.is_compiling():
             return 0
         length = int(abs(self.multiplier.item()) * self.threshold * (1 - 1e-6))
@@ -88,7 +88,7 @@ class Fire(Encoding):
     def _values(
         self, relative: Num[Tensor, "*shape"], at: Num[Tensor, "#b q 1"] | None = None
     ) -> Float[Tensor, " h *shape"]:
-        """The network at these relative, for queries that stand here, or anywhere up to L."""
+        """The network at these relative positions, for queries at positions `at`; None: anywhere up to L."""
         scale = upcast(self.c).abs()
         relative = relative.clamp(min=0).to(scale.dtype)  # keys ahead are masked; the logarithm must not see them
         longest = (upcast(self.multiplier) * self.threshold).abs()

@@ -1,4 +1,4 @@
-"""Rotary positions that mix several frequencies in every pair."""
+"""Rotary position embedding with a sum of frequencies in every pair."""
 
 import math
 from typing import Annotated
@@ -17,12 +17,14 @@ from ordinate.encodings._shared.rotation import Angles, Convention, angles, even
 
 
 class Fope(Encoding):
-    """RoPE with a sum of frequencies in every pair of channels, its own the strongest, and without the frequencies
-    that do not complete a turn within the trained length: their pairs stand still. Written after the paper's formula;
-    its code differs in four ways. It has sums for half of the pairs at most, and the others rest. A resting pair has
-    sine 1 beside cosine 1, so that it counts twice in scores. Sums are drawn more narrowly: with K frequencies and H
-    heads, a sigma there is one of sigma * sqrt(2 / (K + H)) here. And the code that the paper prints divides every sum
-    by the total of its coefficients, which the released code leaves off unless asked."""
+    """RoPE with a sum of frequencies in every pair of channels, dominated by the pair's own. Frequencies that do not
+    complete a rotation within the trained length are left out, and their pairs are not rotated.
+
+    Implements the paper's formula; its code differs in four ways. It has sums for half of the pairs at most, and does
+    not rotate the others. An unrotated pair has sine 1 beside cosine 1, so that it counts twice in scores. Coefficients
+    have a smaller std: with K frequencies and H heads, a sigma there is sigma * sqrt(2 / (K + H)) here. The code
+    printed in the paper divides every sum by the total of its coefficients, which the released code does only on
+    request."""
 
     family = "rotation"
     formula = (
@@ -44,9 +46,9 @@ class Fope(Encoding):
         sigma: Annotated[
             float, Param("how strong the other frequencies of a pair are, all together", low=0.0, high=1e3)
         ] = 0.3,
-        clip: Annotated[bool, Param("leave out frequencies slower than one turn in the trained length")] = True,
+        clip: Annotated[bool, Param("leave out frequencies slower than one rotation in the trained length")] = True,
         trained: Annotated[bool, Param("train the sums; in the paper they stay as drawn")] = False,
-        per_head: Annotated[bool, Param("sums of its own for every head")] = True,
+        per_head: Annotated[bool, Param("separate sums for every head")] = True,
         base: Annotated[float, Param("base of the wavelengths", low=1.01)] = 10_000.0,
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
     ) -> None:

@@ -1,4 +1,4 @@
-"""A small network of trained waves of the position, added to the embeddings."""
+"""An MLP of sines and cosines with trained frequencies, added to the embeddings."""
 
 import math
 from typing import Annotated
@@ -17,9 +17,8 @@ from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Si
 
 
 class Fourier(Encoding):
-    """Cosines and sines of the position, whose frequencies are trained, go through a small network; what comes out is
-    added. On a grid each wave has a direction of its own. After Li et al.; coordinates are whole steps, all in one
-    group."""
+    """Feeds cosines and sines of the position, with trained frequencies, to an MLP and adds the output. On a grid each
+    wave has its own direction. Follows Li et al.; coordinates are counted in steps, and all axes form one group."""
 
     family = "added"
     formula = (

@@ -1,4 +1,4 @@
-"""Keys forgotten by gates that read every token in between."""
+"""Forget gates that decay the scores of earlier keys by content."""
 
 from typing import Annotated
 
@@ -13,9 +13,9 @@ from ordinate.core.precision import upcast
 
 
 class Fox(Encoding):
-    """Every token decides, for each head, how much of all that came before it is kept. A key's score falls by all the
-    forgetting between it and the query: distance is measured in what was read, not in tokens. The gates start almost
-    open, as in x-transformers; the paper's code starts them at b = 0."""
+    """Each token computes a forget gate per head. The log gates of all tokens after a key, up to the query, are added
+    to the key's score: distance is measured by content, not in tokens. The gates start almost open, as in
+    x-transformers; the paper's code starts them at b = 0."""
 
     family = "content"
     reads_heads = False
@@ -56,7 +56,7 @@ class Fox(Encoding):
         """What has been kept since the first token, as a logarithm: a running sum, so that a cache can continue it."""
         kept = nn.functional.logsigmoid(nn.functional.linear(upcast(x), upcast(self.weight), upcast(self.offset)))
         if positions.padding_mask is not None:
-            kept = kept.where(positions.padding_mask[..., None], 0.0)  # padding makes nobody forget
+            kept = kept.where(positions.padding_mask[..., None], 0.0)  # padding has an open gate
         total = kept.cumsum(dim=1)
         return total if before is None else total + before[:, -1:]
 

@@ -1,4 +1,4 @@
-"""A trained number for every relation of two tokens."""
+"""A trained bias for every relation of two tokens."""
 
 from typing import Annotated
 
@@ -14,9 +14,9 @@ from ordinate.core.precision import upcast
 
 
 class Graph(Encoding):
-    """Adds to each score a trained number, one per head and relation of the two tokens, for instance how many edges
-    lie between two nodes of a graph or a tree. The model is given the relations; positions are not looked at. The
-    relation -1 (no path) has a number of its own."""
+    """Adds a trained bias to each score, one per head and relation of the two tokens, such as the number of edges
+    between two nodes of a graph or a tree. The relations are an input of the model; positions are ignored. The relation
+    -1 (no path) has its own bias."""
 
     family = "bias"
     formula = r"b_{h,\,\min(\phi(i,j),\,K)},\quad \phi(i,j) = -1 \text{ if there is no path}"

@@ -10,8 +10,8 @@ from ordinate.encodings._shared.digits import DigitEncoding, digits
 
 
 class Gray(DigitEncoding):
-    """Adds the reflected Gray code of the position, one digit per channel, most significant first: as binary digits,
-    but neighboring positions differ in exactly one of them."""
+    """Adds the reflected Gray code of the position, one bit per channel, most significant first: like binary, but
+    neighboring positions differ in exactly one bit."""
 
     formula = r"PE_{p,k} = \lfloor g\,/\,2^{D-1-k} \rfloor \bmod 2,\quad g = p \oplus \lfloor p/2 \rfloor"
     base = 2

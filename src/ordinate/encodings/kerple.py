@@ -1,4 +1,4 @@
-"""A penalty that grows with distance by a trained law."""
+"""A distance penalty with a trained shape."""
 
 from typing import Annotated, Literal
 
@@ -13,8 +13,8 @@ from ordinate.core.precision import upcast
 
 
 class Kerple(Encoding):
-    """Subtracts from every score a penalty that grows with distance: with its logarithm, or with a power of it. How
-    fast is trained, by two numbers per head. The power 1 with fixed slopes is alibi."""
+    """Subtracts a penalty from every score that grows with the logarithm of distance, or with a power of it. Two
+    trained parameters per head set its growth. The power 1 with fixed slopes is alibi."""
 
     family = "bias"
     formula = r"-p_h \ln(1 + a_h |i-j|) \quad\text{or}\quad -a_h |i-j|^{p_h},\quad a_h, p_h > 0"

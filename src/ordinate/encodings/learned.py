@@ -11,8 +11,8 @@ from ordinate.encodings._shared.position_table import Beyond, RowRange, Rows, re
 
 
 class Learned(Encoding):
-    """Looks each position up in a trained table and adds the row to the token embedding. It knows nothing of
-    positions it was not trained on."""
+    """Looks each position up in a trained table and adds the row to the token embedding. It does not generalize to
+    positions unseen in training."""
 
     family = "added"
     usual = True

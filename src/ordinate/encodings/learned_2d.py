@@ -16,7 +16,7 @@ from ordinate.encodings._shared.position_table import Beyond, RowRange, Rows, re
 
 
 class Learned2D(Encoding):
-    """Looks the row and the column of a cell up in two trained tables and adds both, or puts them side by side; or has
+    """Looks the row and the column of a cell up in two trained tables and adds their sum or their concatenation; or has
     one trained vector for every cell, as vision transformers do."""
 
     family = "added"

@@ -14,8 +14,8 @@ from ordinate.encodings._shared.slopes import slopes
 
 
 class LearnedAlibi(Encoding):
-    """Alibi whose slopes are trained: it begins with alibi's, and each head may become steeper or flatter, but never
-    prefers what is far."""
+    """ALiBi with trained slopes. They start at ALiBi's values, and each head can become steeper or flatter, but slopes
+    stay positive."""
 
     family = "bias"
     formula = r"-e^{w_h}\,|i-j|,\quad w_h = -\tfrac{8h}{H} \ln 2 \text{ at the start}"

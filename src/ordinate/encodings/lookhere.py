@@ -1,4 +1,4 @@
-"""Heads that look in different directions of a grid."""
+"""Heads that attend in different directions of a grid."""
 
 from typing import Annotated, Literal
 
@@ -18,10 +18,10 @@ _EVERYWHERE = (0.25, 0.0625, 0.015625, 0.00390625)  # slopes of heads that look 
 
 
 class LookHere(Encoding):
-    """Gives most heads a direction on the grid: such a head sees only what lies that way, and less the farther it is;
-    the others see everything. As in the paper's code, directions come in full sets: four, or eight with view=45.
-    Nothing is trained. After the paper, which also lets slopes shrink from layer to layer: for that, give each layer
-    its own `slope`."""
+    """Restricts most heads to a direction on the grid: such a head attends only to cells in its field of view, the
+    others to all cells. In every head scores decrease with distance. As in the paper's code, directions come in full
+    sets: four, or eight with view=45. Nothing is trained. The paper also reduces the slopes from layer to layer: for
+    that, give each layer its own `slope`."""
 
     family = "bias"
     formula = r"-m_h \lVert p_i - p_j \rVert,\quad -\infty \text{ outside the head's field of view}"

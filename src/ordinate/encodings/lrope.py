@@ -1,4 +1,4 @@
-"""Rotary positions with trained frequencies."""
+"""Rotary position embedding with trained frequencies."""
 
 from typing import Annotated
 
@@ -14,9 +14,8 @@ from ordinate.encodings._shared.rotation import Angles, Convention, even_width, 
 
 
 class LRope(Encoding):
-    """RoPE whose frequencies are trained, on a logarithmic scale so that they stay positive. It starts as RoPE, and
-    each pair of channels then finds the distances it is best at telling apart. Every layer has frequencies of its own;
-    the paper shares one set among all layers, which share_layers=true does."""
+    """RoPE with trained frequencies, on a logarithmic scale so that they stay positive. It starts as RoPE. Every layer
+    has its own frequencies; the paper shares one set among all layers, as share_layers=true does."""
 
     family = "rotation"
     formula = r"q_i^\top R_{i-j}\, k_j,\quad R_r \text{ turns pair } k \text{ by } r\,b^{-2k/d}\,e^{w_k}"
@@ -32,7 +31,7 @@ class LRope(Encoding):
         shape: Shape,
         *,
         base: Annotated[float, Param("base of the wavelengths at the start", low=1.01)] = 10_000.0,
-        per_head: Annotated[bool, Param("frequencies of its own for every head")] = False,
+        per_head: Annotated[bool, Param("separate frequencies for every head")] = False,
         share_layers: Annotated[bool, Param("one set of frequencies for all layers")] = False,
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
     ) -> None:

@@ -15,8 +15,8 @@ from ordinate.encodings._shared.rotation import Angles, Convention, even_width, 
 
 
 class MRope(Encoding):
-    """RoPE with three coordinates, (time, height, width): the fastest pairs of channels turn with time, the next with
-    height, the slowest with width. Text has the same number three times, and is then turned as by RoPE."""
+    """RoPE with three coordinates (time, height, width): the fastest pairs of channels rotate with time, the next with
+    height, the slowest with width. Text tokens have three equal coordinates, which makes it RoPE."""
 
     family = "rotation"
     formula = r"\text{angle of pair } k = b^{-2k/d}\, p^{(a_k)},\quad a = (t \dots t, h \dots h, w \dots w)"

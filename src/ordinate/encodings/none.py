@@ -4,8 +4,8 @@ from ordinate.core.encoding import Encoding, Paper, Shape
 
 
 class NoEncoding(Encoding):
-    """Adds nothing. A bidirectional model then sees a bag of tokens; in a causal one the mask alone leaks position,
-    because earlier tokens see fewer others."""
+    """Adds nothing. A bidirectional model then sees a bag of tokens; a causal model can infer positions from the mask,
+    because earlier tokens attend to fewer others."""
 
     family = "none"
     usual = True

@@ -1,4 +1,4 @@
-"""Reflections that every token makes, accumulated from key to query."""
+"""Householder-like transformations by content, accumulated from key to query."""
 
 from typing import Annotated
 
@@ -16,9 +16,9 @@ from ordinate.encodings._shared.neighbors import convolved, with_earlier
 
 
 class Path(Encoding):
-    """Every token chooses, for each head, a direction and how much of it to erase or to reverse. A key reaches a query
-    through the changes of all tokens between them, so positions follow what was read. Where rope turns by a fixed
-    angle per step, this turns by content."""
+    """Each token determines, for each head, a direction and how much of it to erase or reverse. A key is transformed by
+    all tokens between it and the query. Where RoPE rotates by a fixed angle per step, this transformation depends on
+    content."""
 
     family = "content"
     formula = r"\frac{1}{\sqrt d}\,q_i^\top \Bigl(\prod_{s=i}^{j+1} (I - \beta_s w_s w_s^\top)\Bigr) k_j"

@@ -1,4 +1,4 @@
-"""Polar coordinates: what a channel says is a length, where it stands is an angle."""
+"""Polar coordinates: content sets the magnitude of a channel, position its angle."""
 
 import math
 from typing import Annotated, Literal
@@ -18,8 +18,9 @@ Polar = dict[Side, tuple[Float[Tensor, "#b #h n e"], Float[Tensor, "#b #h n e"]]
 
 
 class Pope(Encoding):
-    """Makes of every channel an arrow: its length, never negative, comes from content alone, its direction from
-    position alone, plus a trained angle for each head. Content and position then no longer mix, as they do in RoPE."""
+    """Represents every channel in polar coordinates: the magnitude, never negative, depends on content only, the angle
+    on position only, plus a trained phase for each head and channel. RoPE, in contrast, mixes content and position in
+    the angle."""
 
     family = "rotation"
     widens = True
@@ -55,10 +56,10 @@ class Pope(Encoding):
         at, width = positions.values[..., 0], self.shape.head_dim
         exponent = torch.arange(width, dtype=torch.float32, device=at.device) / width
         angle = angles(self.base**-exponent, at).unsqueeze(1)
-        # The paper keeps delta within one turn, which changes nothing. Taken from queries, keys may be shared by heads.
-        turned = angle - upcast(self.delta)[:, None]
+        # The paper keeps delta in one period: no difference. Subtracted from queries, so heads may share keys (GQA).
+        rotated = angle - upcast(self.delta)[:, None]
         size = math.sqrt(2)  # attention divides by the root of 2d channels, where the root of d is meant
-        return {"q": (size * turned.cos(), size * turned.sin()), "k": (angle.cos(), angle.sin())}
+        return {"q": (size * rotated.cos(), size * rotated.sin()), "k": (angle.cos(), angle.sin())}
 
     def rotate(
         self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None

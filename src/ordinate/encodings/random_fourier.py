@@ -1,4 +1,4 @@
-"""Waves of random frequencies, added to the embeddings."""
+"""Sines and cosines of random frequencies, added to the embeddings."""
 
 import math
 from typing import Annotated
@@ -15,8 +15,8 @@ from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Si
 
 
 class RandomFourier(Encoding):
-    """Adds sines and cosines of the position, divided by the trained length, with frequencies that are drawn once and
-    never trained; on a grid each wave has a random direction. Larger sigma tells closer positions apart."""
+    """Adds sines and cosines of the position, divided by the trained length, with random frequencies that are not
+    trained; on a grid each wave has a random direction. A larger sigma separates closer positions."""
 
     family = "added"
     formula = r"PE_p = [\sin 2\pi B\,p/L \,\|\, \cos 2\pi B\,p/L],\quad B \sim \mathcal N(0,\sigma^2)"

@@ -1,4 +1,4 @@
-"""A trained number for every distance."""
+"""A trained bias for every relative position."""
 
 from typing import Annotated
 
@@ -12,8 +12,8 @@ from ordinate.core.precision import upcast
 
 
 class Relative(Encoding):
-    """Adds to each score a trained number, one per head and distance; distances past the farthest share its number.
-    The plainest of the trained biases: t5 without its buckets."""
+    """Adds a trained bias to each score, one per head and relative position; distances past the farthest share its
+    bias. It is t5 without buckets."""
 
     family = "bias"
     formula = r"B_{h,\,\mathrm{clip}(i-j,\,\pm K)}"

@@ -1,4 +1,4 @@
-"""Rotary positions with a farthest distance."""
+"""Rotary position embedding with clipped distances."""
 
 from typing import Annotated
 
@@ -14,9 +14,9 @@ from ordinate.encodings._shared.rotation import Convention, even_width, frequenc
 
 
 class Rerope(Encoding):
-    """RoPE that treats every token farther away than a window as if it stood at the window's edge, so that no distance
-    is ever larger than the trained ones. Meant for a model that was trained with RoPE; written after its author's
-    notes. It costs the scores of attention twice."""
+    """RoPE with clipped distances: every token outside a window is treated as if it were at the window's edge, so that
+    no distance exceeds the trained ones. Meant for a model trained with RoPE; implemented from the author's notes.
+    Scores are computed twice, in bidirectional models three times."""
 
     family = "rotation"
     formula = r"q_i^\top R_{r'}\, k_j,\quad r' = r \text{ if } |r| < w,\text{ else } \pm(w + (|r|-w)\,\ell),\ r=i-j"

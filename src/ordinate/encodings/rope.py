@@ -1,4 +1,4 @@
-"""Rotary position embedding, with the ways to stretch it over longer contexts."""
+"""Rotary position embedding, with its scalings for longer contexts."""
 
 from typing import Annotated, Literal
 
@@ -16,11 +16,11 @@ Scaling = Literal["none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrop
 
 
 class Rope(Encoding):
-    """Turns pairs of query and key channels by an angle that grows with position, fast pairs to slow ones. The score
-    of two tokens then depends on their contents and their distance, not on where they stand.
+    """Rotates pairs of query and key channels by an angle proportional to position, at frequencies from high to low.
+    The score of two tokens then depends on their content and relative position, not on absolute positions.
 
-    With scaling=dynamic and scaling=longrope all angles change once the current length passes the original one: what
-    was computed before then no longer holds, and packed documents share the angles of the longest of them."""
+    With scaling=dynamic and scaling=longrope all angles change once the current length exceeds the original one:
+    earlier results are then no longer valid, and packed documents share the angles of the longest of them."""
 
     family = "rotation"
     usual = True
@@ -36,8 +36,8 @@ class Rope(Encoding):
         self,
         shape: Shape,
         *,
-        base: Annotated[float, Param("the slowest pair turns once in about 2 pi times this", low=1.01)] = 10_000.0,
-        fraction: Annotated[float, Param("share of the head's channels that turn", low=0.0, high=1.0)] = 1.0,
+        base: Annotated[float, Param("the slowest pair rotates once in about 2 pi times this", low=1.01)] = 10_000.0,
+        fraction: Annotated[float, Param("share of the head's channels that are rotated", low=0.0, high=1.0)] = 1.0,
         pairs: Annotated[
             Convention, Param("channel k with k + d/2 (transformers, NeoX), or 2k with 2k + 1 (the paper, GPT-J)")
         ] = "halves",
@@ -45,17 +45,19 @@ class Rope(Encoding):
         factor: Annotated[float, Param("how many times longer the context becomes; for every scaling", low=1.0)] = 1.0,
         original: Annotated[int | None, Param("length before stretching; none: the trained length", low=2)] = None,
         beta_fast: Annotated[
-            float, Param("yarn: turns within the original length from which a pair is kept", low=1e-3)
+            float, Param("yarn: rotations within the original length from which a pair is kept", low=1e-3)
         ] = 32.0,
-        beta_slow: Annotated[float, Param("yarn: turns below which a pair is interpolated in full", low=1e-3)] = 1.0,
+        beta_slow: Annotated[
+            float, Param("yarn: rotations below which a pair is interpolated in full", low=1e-3)
+        ] = 1.0,
         truncate: Annotated[bool, Param("yarn: round the ramp's ends to whole pairs")] = True,
         mscale: Annotated[float | None, Param("yarn: DeepSeek's numerator of the attention factor")] = None,
         mscale_all_dim: Annotated[float | None, Param("yarn: DeepSeek's denominator of the attention factor")] = None,
         attention_factor: Annotated[
             float | None, Param("yarn, longrope: on cos and sin; none: from the factor")
         ] = None,
-        low: Annotated[float, Param("llama3: turns up to which a pair is divided by the factor")] = 1.0,
-        high: Annotated[float, Param("llama3: turns from which a pair is kept")] = 4.0,
+        low: Annotated[float, Param("llama3: rotations up to which a pair is divided by the factor")] = 1.0,
+        high: Annotated[float, Param("llama3: rotations from which a pair is kept")] = 4.0,
         short: Annotated[
             tuple[float, ...] | None, Param("longrope: divisors up to the original length", low=1e-3)
         ] = None,
@@ -70,7 +72,7 @@ class Rope(Encoding):
         )  # fmt: skip
         scalings.refuse_idle(scaling, given, {name: p.default for name, p in parameters(type(self)).items()})
         kind = scalings.KINDS[scaling]
-        reason = f"{scaling} turns every key by angles that depend on the current length"
+        reason = f"{scaling} rotates every key by angles that depend on the current length"
         super().__init__(
             shape,
             extrapolation="extends" if kind.extends else "computes",
@@ -85,7 +87,7 @@ class Rope(Encoding):
         width = shape.head_dim if scaling == "proportional" else int(shape.head_dim * fraction)
         if width % 2 and width < shape.head_dim:
             raise InputError(
-                f"rope turns pairs, but fraction {fraction:g} of head width {shape.head_dim} leaves {width} channels"
+                f"rope rotates pairs, but fraction {fraction:g} of head width {shape.head_dim} leaves {width} channels"
             )
         if width:
             even_width("rope", width, shape.dim, shape.heads)

@@ -15,9 +15,9 @@ from ordinate.encodings._shared.rotation import Angles, Convention, even_width, 
 
 
 class Rope2D(Encoding):
-    """RoPE with two coordinates. Axial: half of the pairs turn with the row, half with the column. Mixed: every pair
-    of every head and layer turns with both, in a direction that is learned. Positions are (row, column); models that
-    take (column, row) need positions.flip(-1)."""
+    """RoPE with two coordinates. Axial: half of the pairs rotate with the row, half with the column. Mixed: every pair
+    rotates with both, in a direction learned per pair, head and layer. Positions are (row, column); models that use
+    (column, row) need positions.flip(-1)."""
 
     family = "rotation"
     usual = True
@@ -53,7 +53,7 @@ class Rope2D(Encoding):
         return self.base ** -(torch.arange(quarter, dtype=torch.float32, device=device) / quarter)
 
     def reset(self, generator: torch.Generator) -> None:
-        """Each head gets a random direction; half of its pairs turn along it and half across it, as in the paper."""
+        """Each head gets a random direction; half of its pairs rotate along it and half across it, as in the paper."""
         if self.theta is None:
             return
         speed = self._speeds(self.theta.device)

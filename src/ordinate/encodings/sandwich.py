@@ -14,8 +14,8 @@ _AT_ONCE = 2**22  # cosines held at a time
 
 
 class Sandwich(Encoding):
-    """Adds to every score what the sinusoidal embeddings of the two positions have in common: much nearby, less and
-    less far away, in waves. The first heads weigh it most. Nothing is trained."""
+    """Adds the inner product of the two positions' sinusoidal embeddings to every score: it decays with distance, with
+    oscillations. The first heads weigh it most. Nothing is trained."""
 
     family = "bias"
     formula = r"\frac{H}{8h} \sum_k \cos\!\left((i-j)\,b^{-2k/\bar d}\right)"

@@ -14,8 +14,8 @@ from ordinate.encodings._shared.additive import Adding, Dropout, Size
 
 
 class Segment(Encoding):
-    """Adds one trained vector per segment (first sentence, second sentence) to the token embeddings. It says nothing
-    about order: put it beside another encoding."""
+    """Adds one trained vector per segment (first sentence, second sentence) to the token embeddings. It does not encode
+    order: combine it with another encoding."""
 
     family = "added"
     formula = r"x_p \mapsto x_p + S_{\mathrm{segment}(p)}"

@@ -1,4 +1,4 @@
-"""Rotary positions whose steps are read from content."""
+"""Rotary position embedding with content-dependent angles."""
 
 from typing import Annotated
 
@@ -16,8 +16,9 @@ from ordinate.encodings._shared.rotation import Convention, even_width, frequenc
 
 
 class SelectiveRope(Encoding):
-    """RoPE that does not count tokens: each token says by how much every pair of channels turns on, from itself and
-    the few tokens before it, and these steps add up. Written after the paper. Positions play no part, only order."""
+    """RoPE with content-dependent angles: each token computes a rotation step for every pair of channels, from itself
+    and the few tokens before it, and the steps accumulate. Implemented from the paper. The order of tokens matters,
+    their positions do not."""
 
     family = "rotation"
     formula = (
@@ -40,7 +41,7 @@ class SelectiveRope(Encoding):
         window: Annotated[int, Param("tokens that a step is read from", low=1)] = 4,
         gate: Annotated[bool, Param("each token also says, for every head, how much its step counts at all")] = False,
         bias: Annotated[bool, Param("a trained step beside what is read: it starts as RoPE")] = False,
-        per_head: Annotated[bool, Param("steps of its own for every head")] = True,
+        per_head: Annotated[bool, Param("separate steps for every head")] = True,
         base: Annotated[float, Param("base of the wavelengths", low=1.01)] = 500_000.0,
         tau: Annotated[float, Param("angle of the fastest pair for a step of one", low=1e-6)] = 1.0,
         pairs: Annotated[Convention, Param("channel k with k + d/2, or 2k with 2k + 1")] = "halves",
@@ -78,7 +79,7 @@ class SelectiveRope(Encoding):
         inner = linear(unit, upcast(self.inner))
         real = None if positions.padding_mask is None else positions.padding_mask.unsqueeze(-1)
         if real is not None:
-            inner = inner * real  # whoever looks back at padding sees nothing, in a cached step too
+            inner = inner * real  # padding contributes nothing to later tokens, in a cached step too
         earlier = None if before is None else before[..., : self.rank]
         projected = linear(with_earlier(inner, earlier, self.window - 1), upcast(self.outer))
         steps = convolved(projected, upcast(self.conv), positions, cached=before is not None)
@@ -97,7 +98,7 @@ class SelectiveRope(Encoding):
     def rotate(
         self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
     ) -> Float[Tensor, "b h n e"]:
-        if features is None:  # nothing was read, nothing turns
+        if features is None:  # without features there is no rotation
             return x
         self.check_heads(x.shape[1])
         tau = self.tau * frequencies(self.shape.head_dim, self.base, x.device)

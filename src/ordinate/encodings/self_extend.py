@@ -1,4 +1,4 @@
-"""Rotary positions that count far tokens in groups."""
+"""Rotary position embedding that groups distant tokens."""
 
 from typing import Annotated
 
@@ -13,9 +13,9 @@ from ordinate.encodings._shared.rotation import Convention, even_width, frequenc
 
 
 class SelfExtend(Encoding):
-    """RoPE for near tokens; far ones are counted in groups that share one position, so that long distances look like
-    trained ones. Meant for a model that was trained with RoPE; written after the paper. With the values below, four
-    times the trained length fits. It costs the scores of attention twice."""
+    """RoPE for near tokens; distant tokens share one position per group, which maps long distances to trained ones.
+    Meant for a model trained with RoPE; implemented from the paper. With the default values, four times the trained
+    length fits. Scores are computed twice, in bidirectional models three times."""
 
     family = "rotation"
     formula = (

@@ -1,4 +1,4 @@
-"""A trained vector for every clipped distance, on keys and on values."""
+"""A trained vector for every clipped relative position, on keys and on values."""
 
 from typing import Annotated
 
@@ -12,8 +12,8 @@ from ordinate.core.positions import AttentionContext
 
 
 class Shaw(Encoding):
-    """Adds to each key, and to each value, a trained vector for its distance from the query. Distances past the
-    farthest share its vector."""
+    """Adds a trained vector for the relative position to each key, and to each value. Distances past the farthest share
+    its vector."""
 
     family = "content"
     formula = (

@@ -12,8 +12,8 @@ from ordinate.encodings._shared.sines import Base, Exponent, Layout, sinusoid
 
 
 class SinInit(Encoding):
-    """A trained table, as the learned encoding has, that starts with the values of the sinusoidal one: training
-    begins with an order of positions in place of noise. Rows that training never touches keep the sines."""
+    """A trained table, as in the learned encoding, initialized with the values of the sinusoidal one instead of noise.
+    Rows that training never reaches keep these values."""
 
     family = "added"
     formula = (

@@ -12,8 +12,8 @@ from ordinate.encodings._shared.sines import Base
 
 
 class SinOnly(Encoding):
-    """Adds sines of twice as many wavelengths as the sinusoidal encoding has, and no cosines. Without its partner a
-    sine cannot be shifted by a linear map: what distance means then depends on the position."""
+    """Adds sines of twice as many wavelengths as the sinusoidal encoding has, and no cosines. Without its cosine a sine
+    cannot be shifted by a linear map, so a relative position looks different at every absolute position."""
 
     family = "added"
     formula = r"PE_{p,k} = \sin(p\,b^{-k/D})"

@@ -10,8 +10,8 @@ from ordinate.encodings._shared.sines import Base, Exponent, Layout, sinusoid
 
 
 class Sinusoidal(Encoding):
-    """Adds a fixed pattern of sines and cosines, from fast to slow, to every token embedding. Positions a fixed
-    distance apart are related by one linear map, whatever the position."""
+    """Adds fixed sines and cosines of the position, from high to low frequency, to every token embedding. Positions a
+    fixed distance apart are related by one linear map, whatever the position."""
 
     family = "added"
     usual = True

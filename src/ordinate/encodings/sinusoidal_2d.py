@@ -15,8 +15,8 @@ from ordinate.encodings._shared.sines import Base, sinusoid
 
 
 class Sinusoidal2D(Encoding):
-    """The sinusoidal encoding on a grid: half of the channels hold sines and cosines of the row, half those of the
-    column. Positions are (row, column); models that take (column, row) need positions.flip(-1)."""
+    """The sinusoidal encoding on a grid: half of the channels encode the row, half the column. Positions are (row,
+    column); models that use (column, row) need positions.flip(-1)."""
 
     family = "added"
     formula = (
@@ -59,7 +59,7 @@ class Sinusoidal2D(Encoding):
         half = self.shape.dim // 2
         axes = [sinusoid(at, half, base=self.base, layout=within) for at in positions.values.split(1, dim=-1)]
         if self.layout == "sines_first":
-            axes = [part for context in zip(*(axis.chunk(2, dim=-1) for axis in axes), strict=True) for part in context]
+            axes = [part for halves in zip(*(axis.chunk(2, dim=-1) for axis in axes), strict=True) for part in halves]
         return torch.cat(axes, dim=-1)
 
     def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:

@@ -1,4 +1,4 @@
-"""A trained number for every offset on a grid."""
+"""A trained bias for every offset on a grid."""
 
 import math
 from typing import Annotated
@@ -14,8 +14,8 @@ from ordinate.core.precision import upcast
 
 
 class Swin(Encoding):
-    """Adds to each score a trained number, one per head and offset: so many rows up or down and so many columns left
-    or right. Offsets that reach out of the window count as those at its edge. On text, offsets are distances."""
+    """Adds a trained bias to each score, one per head and offset in rows and columns. Offsets outside the window share
+    the bias at its edge. On text, offsets are relative positions."""
 
     family = "bias"
     formula = r"B_{h,\,\Delta},\quad \Delta = \mathrm{clip}(p_i - p_j,\,\pm(W-1)) \text{ on each axis}"
@@ -46,11 +46,11 @@ class Swin(Encoding):
 
     def index(self, offsets: Int[Tensor, "*shape axes"]) -> Int[Tensor, "*shape"]:
         """The row of the table for each offset, as Swin numbers them: row by row."""
-        edge, positions = self.window - 1, 2 * self.window - 1
+        edge, offsets_per_axis = self.window - 1, 2 * self.window - 1
         steps = offsets.clamp(-edge, edge) + edge
         index: Tensor = steps[..., 0]
         for axis in range(1, steps.shape[-1]):
-            index = index * positions + steps[..., axis]
+            index = index * offsets_per_axis + steps[..., axis]
         return index
 
     def relative_bias(self, relative: Int[Tensor, " g"]) -> Float[Tensor, "h g"]:

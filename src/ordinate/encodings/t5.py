@@ -1,4 +1,4 @@
-"""A trained number for every range of distances."""
+"""A trained bias for every bucket of relative positions."""
 
 from typing import Annotated
 
@@ -14,8 +14,8 @@ from ordinate.encodings._shared.buckets import log_bucket
 
 
 class T5(Encoding):
-    """Adds to each score a trained number, one per head and bucket of distances: near distances have buckets of their
-    own, far ones share wider and wider buckets. One table serves all layers."""
+    """Adds a trained bias to each score, one per head and bucket of relative positions: near distances have a bucket
+    each, far ones share buckets of logarithmically growing width. All layers share one table."""
 
     family = "bias"
     usual = True

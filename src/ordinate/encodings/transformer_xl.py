@@ -1,4 +1,4 @@
-"""Queries matched against sines and cosines of the distance, as in Transformer-XL."""
+"""Queries scored against sines and cosines of the relative position, as in Transformer-XL."""
 
 from typing import Annotated
 
@@ -14,8 +14,8 @@ from ordinate.encodings._shared.skew import skew_positions, skewed_product
 
 
 class TransformerXL(Encoding):
-    """Each query is compared with each key's content, and with a trained projection of sines and cosines of the
-    distance between them. Two trained vectors per head say how much a content, and a distance, matters to everybody."""
+    """Scores each query against the content of each key, and against a trained projection of sines and cosines of their
+    relative position. Two trained vectors per head add content and position terms that do not depend on the query."""
 
     family = "content"
     formula = r"\frac{(q_i+u)^\top k_j + (q_i+v)^\top W_R R_{i-j}}{\sqrt d}"
@@ -71,5 +71,5 @@ class TransformerXL(Encoding):
         (sin_i, cos_i), (sin_j, cos_j) = (self.waves(positions.values[..., 0]) for positions in (context.q, context.k))
         sine, cosine = (q @ projection).chunk(2, dim=-1)
         sin_i, cos_i = sin_i.to(q.dtype)[:, None], cos_i.to(q.dtype)[:, None]
-        turned = torch.cat((sine * sin_i + cosine * cos_i, cosine * sin_i - sine * cos_i), dim=-1)
-        return turned @ torch.cat((cos_j, sin_j), dim=-1).to(q.dtype)[:, None].mT
+        rotated = torch.cat((sine * sin_i + cosine * cos_i, cosine * sin_i - sine * cos_i), dim=-1)
+        return rotated @ torch.cat((cos_j, sin_j), dim=-1).to(q.dtype)[:, None].mT

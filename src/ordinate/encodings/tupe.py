@@ -1,4 +1,4 @@
-"""Positions that are matched apart from words."""
+"""Position scores computed apart from content scores."""
 
 from typing import Annotated
 
@@ -15,9 +15,9 @@ from ordinate.encodings._shared.buckets import log_bucket
 
 
 class Tupe(Encoding):
-    """Words match words and positions match positions, each with queries and keys of their own, and a bias by bucket
-    of distance is added. A first token that stands for the whole text ([CLS]) can be freed of its position. After the
-    paper: one set of position vectors for all layers."""
+    """Scores content against content and positions against positions, each with its own query and key projections, and
+    adds a trained bias per bucket of relative positions. untied=true exempts a [CLS] token at position 0 from these. As
+    in the paper, all layers share the position vectors."""
 
     family = "bias"
     formula = (

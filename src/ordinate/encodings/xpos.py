@@ -1,4 +1,4 @@
-"""Rotary positions whose scores also decay with distance."""
+"""Rotary position embedding whose scores decay with distance."""
 
 import math
 from typing import Annotated, Any
@@ -15,8 +15,8 @@ from ordinate.encodings._shared.rotation import Convention, angles, even_width, 
 
 
 class XPos(Encoding):
-    """RoPE with a growing scale on queries and the inverse scale on keys: the score of a pair of channels shrinks
-    smoothly with distance, fast pairs first. Meant for causal models."""
+    """RoPE with a growing scale on queries and the inverse scale on keys: the score of a pair of channels decays
+    exponentially with distance, fast pairs first. Causal models only."""
 
     family = "rotation"
     formula = r"\zeta_k^{(i-j)/s}\; q_i^\top R_{i-j} k_j,\quad \zeta_k = \frac{2k/d+\gamma}{1+\gamma}"

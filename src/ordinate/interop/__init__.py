@@ -1,6 +1,6 @@
 """To and from transformers: rotary parameters both ways, and any encoding inside one of its models.
 
-transformers is asked for when first needed: the rest of the package does without it.
+transformers is imported on first use; the rest of the package does not need it.
 """
 
 from ordinate.interop.attach import Attached, attach_hf

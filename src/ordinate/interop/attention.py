@@ -33,10 +33,10 @@ def attention(
     dropout: float = 0.0,
     ordinate: Pass | None = None,
     ordinate_features: Float[Tensor, "b k w"] | None = None,
-    **asked: Any,
+    **options: Any,
 ) -> tuple[Float[Tensor, "b q h v"], Float[Tensor, "b h q k"] | None]:
     """Attention under the encoding of this layer. Keys come unrotated out of the cache, all of them."""
-    bound = _bound(module, ordinate, attention_mask, asked)
+    bound = _bound(module, ordinate, attention_mask, options)
     width = bound.encoding.shape.head_dim
     if query.shape[-1] != width or key.shape[-1] != width:
         raise InputError(
@@ -69,7 +69,7 @@ def read(module: nn.Module, args: tuple[Any, ...], given: dict[str, Any]) -> tup
     return args, given | {"ordinate_features": features}
 
 
-def _bound(module: nn.Module, ordinate: Pass | None, mask: Tensor | None, asked: dict[str, Any]) -> Any:
+def _bound(module: nn.Module, ordinate: Pass | None, mask: Tensor | None, options: dict[str, Any]) -> Any:
     if ordinate is None:
         raise InputError(
             f"{type(module).__name__} runs as {NAME!r} but was told of no encoding: call the whole model that one is"
@@ -78,9 +78,9 @@ def _bound(module: nn.Module, ordinate: Pass | None, mask: Tensor | None, asked:
     if mask is not None:
         raise InputError("an attached model was given a mask of its own making: pass an attention_mask of shape [b, n]")
     for name, what in _BEYOND.items():
-        if asked.get(name) is not None:
+        if options.get(name) is not None:
             raise InputError(f"{type(module).__name__} asks for {what}, which an attached encoding does not do")
-    if asked.get("is_causal") not in (None, ordinate.context.causal):
+    if options.get("is_causal") not in (None, ordinate.context.causal):
         raise InputError(
             f"{type(module).__name__} changes from causal to bidirectional attention or back: not attached"
         )

@@ -14,7 +14,7 @@ from ordinate.model.config import ModelConfig
 
 
 def attentions(base: Any) -> list[Any]:
-    """The attention of every layer, in order; a sentence if an encoding could not take its place."""
+    """The attention of every layer, in order. Refuses models that no encoding can be attached to."""
     name, config = type(base).__name__, base.config
     if config.is_encoder_decoder or getattr(config, "add_cross_attention", False):
         raise InputError(

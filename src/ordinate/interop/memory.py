@@ -1,6 +1,6 @@
 """What encodings must know of earlier tokens, kept in transformers' own cache.
 
-It stands there as further layers behind those of the model, so it is reordered by beam search and cropped as they are.
+It occupies further layers after those of the model, so beam search reorders it and cropping crops it as well.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from torch import Tensor
 from ordinate.core.errors import InputError
 from ordinate.interop.installed import transformers
 
-_UNKNOWN = -1  # a token or a segment that nobody told
+_UNKNOWN = -1  # a token or a segment that was not passed
 
 
 class Memory:
@@ -28,14 +28,14 @@ class Memory:
             )
         self.cache, self.layers, self.seen = cache, layers, int(cache.get_seq_length())
 
-    def places(
+    def extend(
         self,
         positions: Int[Tensor, "#b n"],
         tokens: Int[Tensor, "b n"] | None,
         segments: Int[Tensor, "b n"] | None,
         b: int,
     ) -> tuple[Int[Tensor, "b k"], Int[Tensor, "b k"] | None, Int[Tensor, "b k"] | None]:
-        """Positions, token ids and segments of all tokens so far, once these have come."""
+        """Add new tokens; returns positions, token ids and segments of all tokens so far."""
         unknown = torch.full_like(positions, _UNKNOWN)
         rows = [(unknown if row is None else row).expand(b, -1) for row in (positions, tokens, segments)]
         all_rows = self.append(self.layers, torch.stack(rows, dim=-1))

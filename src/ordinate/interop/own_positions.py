@@ -13,7 +13,7 @@ _TABLES = ("position_embeddings", "wpe", "embed_positions")  # BERT and its kin,
 
 
 class Silent(nn.Module):
-    """Stands where a table of positions stood, and adds nothing."""
+    """Replaces a position table and adds nothing."""
 
     def __init__(self, table: nn.Embedding) -> None:
         super().__init__()
@@ -59,9 +59,9 @@ class OwnPositions:
             parent.add_module(name, table.to(parent.get_submodule(name).get_buffer("zeros")))
 
 
-def _still(module: nn.Module, args: Any, turns: Any) -> tuple[Tensor, Tensor]:
+def _still(module: nn.Module, args: Any, rotation: Any) -> tuple[Tensor, Tensor]:
     """A rotation by no angle: its cosine is 1, its sine 0."""
-    if not (isinstance(turns, tuple) and len(turns) == 2 and all(isinstance(part, Tensor) for part in turns)):
+    if not (isinstance(rotation, tuple) and len(rotation) == 2 and all(isinstance(part, Tensor) for part in rotation)):
         raise InputError(f"{type(module).__name__} gives no pair of cosine and sine, so it cannot be held still")
-    cos, sin = turns
+    cos, sin = rotation
     return torch.ones_like(cos), torch.zeros_like(sin)

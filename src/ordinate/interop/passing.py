@@ -63,7 +63,7 @@ def make_context(
         positions = Positions.range(n, start=seen, device=device).values[..., 0]
     tokens, segments = given.get("input_ids"), given.get("token_type_ids")
     if memory is not None:
-        positions, tokens, segments = memory.places(positions, tokens, segments, b)
+        positions, tokens, segments = memory.extend(positions, tokens, segments, b)
     first = 0 if document_ids is None and _consecutive(positions) else None
     if first is not None:
         positions = positions[:1]

@@ -23,7 +23,7 @@ _FIELDS: dict[str, dict[str, str]] = {
 _KNOWN = {name for fields in _FIELDS.values() for name in fields} | {"rope_type", "type", "rope_theta"}
 _KNOWN |= {"partial_rotary_factor"}
 
-# Models whose code turns channel 2k with 2k + 1; their configuration does not say so.
+# Models whose code rotates channel 2k with 2k + 1; their configuration does not say so.
 INTERLEAVED = {
     "bailing_hybrid", "blt_text", "cohere", "cohere2", "cohere2_moe", "deepseek_v2", "ernie4_5", "ernie4_5_moe", "glm",
     "glm4", "helium", "llama4_text", "longcat_flash", "moonshine", "moonshine_streaming",
@@ -90,61 +90,61 @@ def _ours(given: dict[str, Any], length: int) -> dict[str, Any]:
     unknown = sorted(name for name, value in given.items() if name not in _KNOWN and value is not None)
     if unknown:
         raise InputError(f"rope cannot express {', '.join(unknown)}, which these rope_parameters of type {kind} have")
-    told = {ours: given[name] for name, ours in _FIELDS[kind].items() if given.get(name) is not None}
-    stretch = max(1.0, length / told.get("original", length))
+    settings = {ours: given[name] for name, ours in _FIELDS[kind].items() if given.get(name) is not None}
+    stretch = max(1.0, length / settings.get("original", length))
     if kind in ("yarn", "longrope"):
-        told.setdefault("factor", stretch)
-    elif kind not in ("default", "proportional") and "factor" not in told:
+        settings.setdefault("factor", stretch)
+    elif kind not in ("default", "proportional") and "factor" not in settings:
         raise InputError(f"rope_parameters of type {kind} need a factor, found none")
     if kind == "yarn":
         # As transformers reads them: 0 means unset, and DeepSeek's ratio counts only as a pair that nothing overrules.
-        told = {name: value for name, value in told.items() if value or name not in ("beta_fast", "beta_slow")}
-        told.pop("truncate", None)
-        if "attention_factor" in told or not (told.get("mscale") and told.get("mscale_all_dim")):
-            told = {name: value for name, value in told.items() if not name.startswith("mscale")}
+        settings = {name: value for name, value in settings.items() if value or name not in ("beta_fast", "beta_slow")}
+        settings.pop("truncate", None)
+        if "attention_factor" in settings or not (settings.get("mscale") and settings.get("mscale_all_dim")):
+            settings = {name: value for name, value in settings.items() if not name.startswith("mscale")}
     if kind == "longrope":
-        told["factor"] = max(1.0, told["factor"])
-        if "attention_factor" in told:
-            told.pop("factor")  # it has no other use
+        settings["factor"] = max(1.0, settings["factor"])
+        if "attention_factor" in settings:
+            settings.pop("factor")  # it has no other use
     for name in ("short", "long"):
-        if name in told:
-            told[name] = tuple(float(value) for value in told[name])
+        if name in settings:
+            settings[name] = tuple(float(value) for value in settings[name])
     fraction = given.get("partial_rotary_factor")
     named = dict(base=given["rope_theta"]) | ({} if fraction is None else dict(fraction=fraction))
-    return named | ({} if kind == "default" else dict(scaling=kind)) | told
+    return named | ({} if kind == "default" else dict(scaling=kind)) | settings
 
 
 def to_hf(encoding: Encoding) -> dict[str, Any]:
-    """The `rope_parameters` under which a transformers model turns as this encoding does.
+    """The `rope_parameters` under which a transformers model rotates as this encoding does.
 
     A model that is to use them also needs `max_position_embeddings` and a head width as the encoding's own.
     """
-    told = getattr(encoding, "parameters_given", None)
-    if encoding.name != "rope" or told is None:
-        why = "rope alone has rope_parameters" if told is not None else "make it with encodings.create"
+    settings = getattr(encoding, "parameters_given", None)
+    if encoding.name != "rope" or settings is None:
+        why = "rope alone has rope_parameters" if settings is not None else "make it with encodings.create"
         raise InputError(f"transformers has no parameters for this {encoding.name}: {why}")
-    told = {name: item.default for name, item in encodings.registry.parameters("rope").items()} | told
-    kind, length = told["scaling"], encoding.shape.length
-    if told["pairs"] != "halves":
+    settings = {name: item.default for name, item in encodings.registry.parameters("rope").items()} | settings
+    kind, length = settings["scaling"], encoding.shape.length
+    if settings["pairs"] != "halves":
         raise InputError(
-            f"transformers has no parameter for pairs={told['pairs']}, a model's code decides that: make rope with"
+            f"transformers has no parameter for pairs={settings['pairs']}, a model's code decides that: make rope with"
             " pairs=halves, and reorder the channels of queries and keys"
         )
-    if kind == "dynamic" and told["original"] not in (None, length):
+    if kind == "dynamic" and settings["original"] not in (None, length):
         raise InputError(
             f"transformers stretches dynamic rope from max_position_embeddings on, but this one has original"
-            f" {told['original']} and length {length}: make it with length={told['original']}"
+            f" {settings['original']} and length {length}: make it with length={settings['original']}"
         )
     if kind == "ntk":  # a larger base is all there is to it
-        width = int(encoding.shape.head_dim * told["fraction"])
-        told |= dict(base=told["base"] * told["factor"] ** (width / (width - 2)))
+        width = int(encoding.shape.head_dim * settings["fraction"])
+        settings |= dict(base=settings["base"] * settings["factor"] ** (width / (width - 2)))
     kind = "default" if kind in ("none", "ntk") else kind
-    given: dict[str, Any] = {"rope_type": kind, "rope_theta": told["base"]}
-    if told["fraction"] != 1.0:
-        given["partial_rotary_factor"] = told["fraction"]
-    told["original"] = told["original"] or length
+    given: dict[str, Any] = {"rope_type": kind, "rope_theta": settings["base"]}
+    if settings["fraction"] != 1.0:
+        given["partial_rotary_factor"] = settings["fraction"]
+    settings["original"] = settings["original"] or length
     for name, ours in _FIELDS[kind].items():
-        value = told[ours]
+        value = settings[ours]
         if value is not None and (kind, name, value) != ("proportional", "factor", 1.0):
             given[name] = list(value) if isinstance(value, tuple) else value
     return given

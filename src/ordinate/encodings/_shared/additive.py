@@ -36,11 +36,11 @@ class Adding:
 
     @property
     def matched(self) -> float | None:
-        """The root mean square that is asked for; None for that of the definition."""
+        """The requested root mean square; None keeps that of the definition."""
         return self.shape.matched(self.size, self.scale_tokens)
 
     def factor(self, mean_square: float) -> float:
-        """What brings values of this mean square to the size that is asked for."""
+        """The factor that scales values of this mean square to `matched`."""
         return 1.0 if self.matched is None or mean_square == 0 else self.matched * math.sqrt(1 / mean_square)
 
     def measured(self, values: Callable[[Positions], Tensor]) -> float:
@@ -57,7 +57,7 @@ class Adding:
 
 
 def sample(shape: Shape) -> Positions:
-    """Places all over the trained range: every one of a short text, some of a longer one or of a grid."""
+    """Positions over the trained range: all of a short text, evenly spaced ones of a longer text or of a grid."""
     most = {1: 1021, 2: 31, 3: 11}[shape.axes]  # primes, so that no digit is favored
     count = min(shape.length, most)
     line = torch.arange(count, device="cpu") * shape.length // count

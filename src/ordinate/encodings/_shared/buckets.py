@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def log_bucket(relative: Num[Tensor, "*shape"], *, causal: bool, buckets: int, farthest: int) -> Int[Tensor, "*shape"]:
-    """The bucket of each relative (query minus key position).
+    """The bucket of each relative position (query minus key).
 
     Half of the buckets hold one distance each, the others grow logarithmically up to `farthest`, past which all share
     the last. When not causal, the first half of all buckets looks back and the second half ahead.

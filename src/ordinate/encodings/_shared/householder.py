@@ -24,7 +24,7 @@ def through_factors(
 ) -> Float[Tensor, "b h q k"]:
     """q_i^T F_i F_(i-1) ... F_(j+1) k_j for all j <= i, where F_s = I - beta_s w_s w_s^T; query t is token start + t.
 
-    What stands at later keys has no meaning. Memory grows with queries times keys, and never with their cube.
+    Entries for later keys (j > i) are undefined. Memory grows with queries times keys, and never with their cube.
     """
     (b, h, queries, _), keys, lead = q.shape, k.shape[2], start % CHUNK
     q = pad(q, (0, 0, lead, -(lead + queries) % CHUNK)).flatten(0, 1).unflatten(1, (-1, CHUNK))

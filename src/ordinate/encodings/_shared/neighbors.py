@@ -1,4 +1,4 @@
-"""Who stands beside whom: the tokens around each token, in a line or on a grid."""
+"""The neighbors of each token, in a line or on a grid."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,10 +23,10 @@ def with_earlier(
 def convolved(
     rows: Float[Tensor, "b m c"], taps: Float[Tensor, "w c"], positions: Positions, *, cached: bool
 ) -> Float[Tensor, "b n c"]:
-    """For every token of the place a weighted sum of its row and those before it, the first weight being its own.
+    """For every token a weighted sum of its row and those before it, the first weight being its own.
 
-    `rows` come from `with_earlier`, w - 1 ahead of those of the place. Other documents and padding count for nothing;
-    a cache holds one document, and whoever fills it leaves zeros at padding.
+    `rows` come from `with_earlier`, with w - 1 rows before those of `positions`. Other documents and padding contribute
+    nothing; a cache holds one document, with zeros at padding.
     """
     n, back = positions.length, len(taps) - 1
     total = torch.zeros_like(rows[:, back:])
@@ -59,7 +59,7 @@ def on_grid(positions: Positions, steps: Sequence[tuple[int, int]], *, causal: b
     """
     n, device = positions.length, positions.values.device
     index = torch.arange(n, device=device)[None]
-    margin = max(abs(step) for context in steps for step in context)
+    margin = max(abs(step) for offset in steps for step in offset)
     spot = positions.values - positions.values.amin(dim=1, keepdim=True) + margin
     height, width = (spot.amax(dim=(0, 1)) + margin + 1).unbind()
     number = spot[..., 0] * width + spot[..., 1]

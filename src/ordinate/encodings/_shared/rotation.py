@@ -1,4 +1,4 @@
-"""Turning pairs of channels by angles: the mathematics under every rotary encoding."""
+"""Rotation of channel pairs by angles: the mathematics of every rotary encoding."""
 
 from typing import Any, Literal
 
@@ -49,16 +49,16 @@ def lay_out(
 
 
 def turn(x: Float[Tensor, "b h n e"], state: Angles, convention: Convention) -> Float[Tensor, "b h n e"]:
-    """Turn the first channels of x, as many as the angles cover; computed in float32, cast last."""
+    """Rotate the first channels of x, as many as the angles cover; computed in float32, cast last."""
     cos, sin = state
     width = cos.shape[-1]
     head, rest = (x, None) if width == x.shape[-1] else (x[..., :width], x[..., width:])
     if cos.requires_grad or not x.requires_grad:  # learned frequencies need autograd's view, inference needs none
-        turned = torch.addcmul(head * cos, _partner(head, convention), sin)
+        rotated = torch.addcmul(head * cos, _partner(head, convention), sin)
     else:
-        turned = _Turn.apply(head, cos, sin, convention)  # type: ignore[no-untyped-call]
-    turned = turned.to(x.dtype)
-    return turned if rest is None else torch.cat((turned, rest), dim=-1)
+        rotated = _Turn.apply(head, cos, sin, convention)  # type: ignore[no-untyped-call]
+    rotated = rotated.to(x.dtype)
+    return rotated if rest is None else torch.cat((rotated, rest), dim=-1)
 
 
 def turn_at(
@@ -67,7 +67,7 @@ def turn_at(
     theta: Float[Tensor, " pairs"],
     convention: Convention,
 ) -> Float[Tensor, "b h n e"]:
-    """Turn x as RoPE would if its tokens stood at these positions."""
+    """Rotate x as RoPE does at these positions."""
     return turn(x, spread(angles(theta, positions).unsqueeze(1), convention), convention)
 
 

@@ -17,13 +17,13 @@ from ordinate.core.errors import InputError
 from ordinate.core.precision import upcast
 from ordinate.encodings._shared.rotation import frequencies
 
-Positions = Num[Tensor, "b n 1"]
+PositionValues = Num[Tensor, "b n 1"]
 Scaled = tuple[Float[Tensor, "*b pairs"], float]
 
 
 @dataclass(frozen=True)
 class Unscaled:
-    """RoPE as it is, for `width` turning channels."""
+    """Plain RoPE, for `width` rotated channels."""
 
     width: int
     base: float
@@ -31,7 +31,7 @@ class Unscaled:
     extends: ClassVar[bool] = False  # made for contexts past the trained length
     changing: ClassVar[bool] = False  # the angles of all tokens depend on the current length
 
-    def __call__(self, positions: Positions) -> Scaled:
+    def __call__(self, positions: PositionValues) -> Scaled:
         return frequencies(self.width, self.base), 1.0
 
 
@@ -43,7 +43,7 @@ class Linear(Unscaled):
 
     extends: ClassVar[bool] = True
 
-    def __call__(self, positions: Positions) -> Scaled:
+    def __call__(self, positions: PositionValues) -> Scaled:
         return frequencies(self.width, self.base) / self.factor, 1.0
 
 
@@ -58,7 +58,7 @@ class Ntk(Unscaled):
     def __post_init__(self) -> None:
         check_channels("ntk", self.width)
 
-    def __call__(self, positions: Positions) -> Scaled:
+    def __call__(self, positions: PositionValues) -> Scaled:
         return frequencies(self.width, self.base * self.factor ** (self.width / (self.width - 2))), 1.0
 
 
@@ -75,7 +75,7 @@ class Dynamic(Unscaled):
     def __post_init__(self) -> None:
         check_channels("dynamic", self.width)
 
-    def __call__(self, positions: Positions) -> Scaled:
+    def __call__(self, positions: PositionValues) -> Scaled:
         current = lengths(positions)
         growth = self.factor * current.clamp(min=self.original) / self.original - (self.factor - 1)
         return frequencies(self.width, self.base * growth ** (self.width / (self.width - 2)), current.device), 1.0
@@ -101,7 +101,7 @@ class Yarn(Unscaled):
         if (self.mscale is None) != (self.mscale_all_dim is None):
             raise InputError("rope takes mscale and mscale_all_dim together, or neither")
 
-    def __call__(self, positions: Positions) -> Scaled:
+    def __call__(self, positions: PositionValues) -> Scaled:
         low, high = self._pair_with(self.beta_fast), self._pair_with(self.beta_slow)
         if self.truncate:
             low, high = math.floor(low), math.ceil(high)
@@ -113,7 +113,7 @@ class Yarn(Unscaled):
         return theta / self.factor * ramp + theta * (1 - ramp), self._sharpened()
 
     def _pair_with(self, rotations: float) -> float:
-        """The pair, a fraction in general, that turns this often within the original length."""
+        """The pair, a fraction in general, that rotates this often within the original length."""
         return self.width * math.log(self.original / (rotations * 2 * math.pi)) / (2 * math.log(self.base))
 
     def _sharpened(self) -> float:
@@ -142,7 +142,7 @@ class Llama3(Unscaled):
         if self.low >= self.high:
             raise InputError(f"rope with llama3 scaling needs low below high, got {self.low:g} and {self.high:g}")
 
-    def __call__(self, positions: Positions) -> Scaled:
+    def __call__(self, positions: PositionValues) -> Scaled:
         theta = frequencies(self.width, self.base)
         kept = ((self.original * theta / (2 * math.pi) - self.low) / (self.high - self.low)).clamp(0, 1)
         return theta / self.factor * (1 - kept) + theta * kept, 1.0
@@ -167,7 +167,7 @@ class LongRope(Unscaled):
         if not (self.short and self.long and len(self.short) == len(self.long) == pairs):
             raise InputError(f"rope with longrope scaling needs short and long with {pairs} divisors each")
 
-    def __call__(self, positions: Positions) -> Scaled:
+    def __call__(self, positions: PositionValues) -> Scaled:
         current = lengths(positions)
         divisors = torch.tensor([self.short, self.long], dtype=torch.float32, device=current.device)
         chosen = torch.where(current > self.original, divisors[1], divisors[0])
@@ -179,12 +179,12 @@ class LongRope(Unscaled):
 
 @dataclass(frozen=True)
 class Proportional(Unscaled):
-    """p-RoPE (Barbero et al. 2024): the fastest pairs turn, the rest do not; exponents over the whole width."""
+    """p-RoPE (Barbero et al. 2024): the fastest pairs are rotated, the rest are not; exponents over the whole width."""
 
     factor: float
     fraction: float
 
-    def __call__(self, positions: Positions) -> Scaled:
+    def __call__(self, positions: PositionValues) -> Scaled:
         theta = frequencies(self.width, self.base) / self.factor
         kept = int(self.fraction * self.width // 2)
         return torch.where(torch.arange(self.width // 2) < kept, theta, 0.0), 1.0
@@ -202,7 +202,7 @@ KINDS: dict[str, type[Unscaled]] = {
 }
 
 
-def lengths(positions: Positions) -> Float[Tensor, "b 1"]:
+def lengths(positions: PositionValues) -> Float[Tensor, "b 1"]:
     """The current length of every sequence."""
     return upcast(positions.amax(dim=1)) + 1
 
@@ -228,7 +228,7 @@ def refuse_idle(kind: str, given: Mapping[str, Any], defaults: Mapping[str, Any]
 def check_channels(kind: str, width: int) -> None:
     """The exponent of a larger base is width / (width - 2)."""
     if width == 2:
-        raise InputError(f"rope with {kind} scaling needs at least 4 turning channels, got 2: choose a wider head")
+        raise InputError(f"rope with {kind} scaling needs at least 4 rotated channels, got 2: choose a wider head")
 
 
 def check_original(kind: str, original: int) -> None:

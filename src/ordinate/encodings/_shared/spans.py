@@ -21,7 +21,7 @@ def check_digits(owner: str, digits: Digits) -> None:
 def digit_counts(positions: Positions, digits: Digits) -> Int[Tensor, "#b n"]:
     """1, 2, 3 ... along each run of digits, and 0 for other tokens. A run ends with its document, and at padding."""
     if positions.tokens is None:
-        raise InputError("digits are counted by token ids, which this place lacks: give it tokens=")
+        raise InputError("digits are counted by token ids, which these positions lack: give them tokens=")
     digit = (positions.tokens >= digits[0]) & (positions.tokens <= digits[1])
     if positions.padding_mask is not None:
         digit = digit & positions.padding_mask
