@@ -1,5 +1,6 @@
 """The page that starts comparisons: what it offers, what it refuses, and how it follows one that runs."""
 
+import json
 import os
 import signal
 import subprocess
@@ -209,6 +210,12 @@ def test_what_it_starts_is_the_command(own: Store, monkeypatch: pytest.MonkeyPat
     assert tail(job.folder / "log.txt") == ""
 
 
+def line(run: str, step: int, value: float) -> bytes:
+    """A line of a journal."""
+    record = {"run": run, "step": step, "split": "valid", "length": 32, "metric": "accuracy", "value": value}
+    return json.dumps(record).encode() + b"\n"
+
+
 def test_a_journal_is_read_once_and_again_when_it_began_anew(filled: Store) -> None:
     run = filled.runs()[0]
     reader = JournalReader()
@@ -216,10 +223,10 @@ def test_a_journal_is_read_once_and_again_when_it_began_anew(filled: Store) -> N
     before, size = reader.step, reader.at
     assert before == 20 and size == run.journal.path.stat().st_size
     with open(run.journal.path, "ab") as file:
-        file.write(b'{"step": 21, "split": "valid", "metric": "accuracy", "value": 0.5}\n{"step": 22, "sp')
+        file.write(line(run.id, 21, 0.5) + b'{"step": 22, "sp')
     reader.read(filled, run.id)
     assert reader.step == 21  # the torn line waits
-    run.journal.path.write_bytes(b'{"step": 1, "split": "valid", "metric": "accuracy", "value": 0.1}\n')
+    run.journal.path.write_bytes(line(run.id, 1, 0.1))
     reader.read(filled, run.id)
     assert reader.step == 1
 
