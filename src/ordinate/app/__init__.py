@@ -1,1 +1,1 @@
-"""The app: pages that draw what a store holds. Training happens in processes of its own, never here."""
+"""The app: pages that show a store. Training runs in separate processes, never here."""

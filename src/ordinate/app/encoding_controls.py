@@ -1,5 +1,5 @@
-"""Choosing an encoding and its parameters. The truth is one text, as in `name(key=value)`, which stands in the URL;
-pickers and sliders show what it says and rewrite it."""
+"""Choosing an encoding and its parameters. The state is one text, `name(key=value)`, in the URL; pickers and sliders
+show it and rewrite it."""
 
 import math
 from contextlib import suppress
@@ -16,12 +16,12 @@ from ordinate.core.errors import InputError
 from ordinate.core.parameters import Parameter
 from ordinate.report.encoding_numbers import Setting
 
-WIDTH = 164  # of a control, in pixels: two stand side by side in a narrow window
-LARGEST = 2**53 - 1  # a browser counts whole numbers no further
+WIDTH = 164  # of a control, in pixels: two fit side by side in a narrow window
+LARGEST = 2**53 - 1  # the largest exact integer in a browser
 
 
 def pick(slot: str, label: str, *, needed: bool) -> str:
-    """The encoding of a slot, as text; empty if there need be none."""
+    """The encoding of a slot, as text; may be empty unless `needed`."""
     chosen, written = st.columns([2, 3])
     text: str = written.text_input(
         "With its parameters", key=slot, bind="query-params", help="As commands take it; the controls below change it.",
@@ -88,7 +88,7 @@ def _whole(label: str, key: str, low: int, high: int, value: int, help: str | No
 
 
 def ask_parameters(slot: str, name: str, given: dict[str, Any]) -> None:
-    """A control for each parameter, made from what the encoding's file says of it."""
+    """A control for each declared parameter of the encoding."""
     known = encodings.registry.parameters(name)
     if not known:
         st.caption("No parameters.")
@@ -105,7 +105,7 @@ def ask_parameters(slot: str, name: str, given: dict[str, Any]) -> None:
 def _control(slot: str, name: str, parameter: Parameter, value: Any) -> None:
     try:
         value = encodings.registry.checked(name, {parameter.name: value})[parameter.name]
-    except InputError:  # the sentence stands where the pictures would
+    except InputError:  # the page shows the error in place of the pictures
         value = parameter.default
     key, label, kind = f"{slot}-{name}-{parameter.name}", plain(parameter.name), parameter.kind()
     whole, empty = kind == "whole number", _takes_nothing(parameter)
@@ -158,7 +158,7 @@ def _changed(slot: str, name: str, parameter: Parameter) -> None:
 
 
 def _rewrite(slot: str, name: str, given: dict[str, Any]) -> None:
-    """The shortest text that means this; a value that is not allowed stays, to be told."""
+    """Write the shortest text for these parameters. An invalid value is kept, and the page shows its error."""
     text = f"{name}({','.join(f'{key}={write_value(value)}' for key, value in given.items())})" if given else name
     with suppress(InputError):
         text = encodings.canonical(text)

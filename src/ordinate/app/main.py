@@ -25,7 +25,7 @@ def _pages() -> dict[str, st.Page]:
     }
 
 
-# An icon of its own: Streamlit would load its symbols over the network for the tab.
+# An icon file: Streamlit would load its own symbols over the network.
 st.set_page_config(page_title="Ordinate", page_icon=Path(__file__).with_name("icon.png"), layout="wide")
 pages = _pages()
 chosen = st.navigation(list(pages.values()), position="top")

@@ -1,4 +1,4 @@
-"""One run as its folder tells it, and what cannot be read of it in sentences."""
+"""One run as read from its folder, with a sentence for each file that cannot be read."""
 
 import re
 import time
@@ -23,7 +23,7 @@ MOST_LOG = 100_000  # bytes from the end
 
 @dataclass(frozen=True)
 class RunFacts:
-    """All that a page says of a run."""
+    """What a page shows of a run."""
 
     run: Run
     state: ShownState
@@ -39,7 +39,7 @@ class RunFacts:
 
 
 def read(run: Run) -> RunFacts:
-    """A run as it is now. Nothing that may be wrong with its files is an error here."""
+    """The present state of a run. Damaged files become `problems`, not errors."""
     problems: list[str] = []
     state: ShownState = run.state
     config = _config(run, problems)

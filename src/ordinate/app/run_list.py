@@ -65,7 +65,7 @@ def _damaged(store: Store, run_id: str, sentence: str) -> RunSummary:
 
 
 def filtered(found: Sequence[RunSummary]) -> list[RunSummary]:
-    """What the widgets above the table leave."""
+    """The rows that pass the filters above the table."""
     left, middle, right, last = st.columns([2, 2, 2, 1.6])
     with left:
         tasks = _several("Task", "task", found)
@@ -88,7 +88,7 @@ def filtered(found: Sequence[RunSummary]) -> list[RunSummary]:
 
 
 def _text(row: RunSummary) -> str:
-    """All that the table shows of a row, to look for words in."""
+    """The text of a row that is searched for words."""
     return " ".join(str(_cell(row, part)) for part in (*(part for part, _ in COLUMNS.values()), "error")).lower()
 
 

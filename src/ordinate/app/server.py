@@ -1,4 +1,4 @@
-"""What `streamlit run` serves: the pages of main.py, each also at an address of its own.
+"""What `streamlit run` serves: the pages of main.py, each also at its own address.
 
 The browser's side of Streamlit looks for its server below a page's address first, which leaves two errors in the
 console. So /runs?task=k_back is sent to /?page=runs&task=k_back, from where main.py opens the page.

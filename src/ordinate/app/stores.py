@@ -7,7 +7,7 @@ from ordinate.core.errors import InputError
 from ordinate.store import Store, open_store
 from ordinate.store.examples import open_examples
 
-STORE = "ORDINATE_STORE"  # the variable by which `ordinate app` tells its server which folder is shown
+STORE = "ORDINATE_STORE"  # the variable by which `ordinate app` passes the folder to its server
 
 
 def own() -> Store:
@@ -16,7 +16,7 @@ def own() -> Store:
 
 
 def both() -> dict[str, Store]:
-    """By the name that stands in addresses."""
+    """By their names in addresses."""
     return {"own": own(), "examples": open_examples()}
 
 

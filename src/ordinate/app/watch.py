@@ -47,7 +47,7 @@ class JournalReader:
             try:
                 record = read(Record, json.loads(line), "record")
             except ValueError:
-                continue  # the run itself will say what is wrong with it
+                continue  # the run reports its own damage
             self.points.setdefault((record.split, record.metric), []).append((record.step, record.value))
 
     @property

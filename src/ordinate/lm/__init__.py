@@ -1,1 +1,1 @@
-"""Language models that differ in their encoding alone: sizes, budgets that share a trunk, training, checkpoints."""
+"""Language models that differ only in their encoding: sizes, budgets that share a trunk, training, checkpoints."""

@@ -160,7 +160,7 @@ class TrainingSegment:
         recipe = self.recipe
         state = checkpoint.load(path, owner, recipe.model, recipe.optimizer, TrainingState, last=self.end)
         recipe.step, recipe.clock = state.step, TrainingClock(state.seconds)
-        self.journal = state.journal if owner == self.owner else 0  # a branch has a journal of its own
+        self.journal = state.journal if owner == self.owner else 0  # a branch has its own journal
 
     def train(self, watch: ProgressCallback, stop: Callable[[], bool]) -> None:
         """Train to the end. Log, validate and save on the way; stop after a step if `stop` says so."""

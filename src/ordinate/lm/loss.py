@@ -1,6 +1,6 @@
 """Cross-entropy over a large vocabulary, in chunks of tokens, so that all logits never exist at once.
 
-Loss and gradients are computed in one pass: the logits of a chunk are turned into its gradients in place. Recomputing
+Loss and gradients are computed in one pass: the logits of a chunk are overwritten with its gradients. Recomputing
 them in the backward pass, as checkpointing would, costs one product in four more.
 """
 

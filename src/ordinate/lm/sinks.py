@@ -31,7 +31,7 @@ class WeightsAndBiases:
     def __init__(self, folder: CheckpointFolder, group: str) -> None:
         wandb = optional("wandb")
         known = os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_MODE")
-        # A resumed run keeps its id; a branch is a run of its own in its trunk's group.
+        # A resumed run keeps its id; a branch is a separate run in its trunk's group.
         name, content = folder.path.name, json.dumps(folder.identity, sort_keys=True).encode()
         own = f"{re.sub(r'[^A-Za-z0-9_-]', '-', name)}-{sha256(content).hexdigest()[:8]}"
         self.run = wandb.init(
@@ -80,7 +80,7 @@ def opened(names: Sequence[str], folder: CheckpointFolder, group: str) -> Iterat
 
 
 def known(name: str) -> str:
-    """The tracker of this name, if there is one."""
+    """The name, if a tracker has it."""
     if name not in SINKS:
         raise InputError(f"no tracker is called {name!r}: {nearest(name, SINKS)}")
     return name

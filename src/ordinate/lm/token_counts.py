@@ -6,7 +6,7 @@ from decimal import Decimal
 from ordinate.core.errors import InputError
 
 UNITS = {"T": 10**12, "B": 10**9, "M": 10**6, "k": 10**3}
-MOST = 10**15  # more than anybody has
+MOST = 10**15  # more than any corpus has
 
 
 def parse_tokens(text: str) -> int:

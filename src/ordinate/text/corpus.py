@@ -1,4 +1,4 @@
-"""A prepared corpus: one long stream of tokens for each split, read at any place, and the order to train in."""
+"""A prepared corpus: one long stream of tokens for each split, read at any position, and the training order."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -78,7 +78,7 @@ class Corpus:
         return self.read(split, index * length, length + 1)
 
     def enough(self, split: Split, length: int) -> int:
-        """How many sequences there are, and a refusal if there is none."""
+        """The number of sequences; an error if it is 0."""
         if count := self.sequences(split, length):
             return count
         raise InputError(
@@ -110,7 +110,7 @@ class Corpus:
 
 
 def sample(corpus: Corpus, length: int, seed: int, index: int) -> Tokens:
-    """Sequence `index` (0, 1, 2 … without end) of the training order: every epoch has all, in an order of its own.
+    """Sequence `index` (0, 1, 2 … without end) of the training order: each epoch has all, in its own order.
 
     It depends on the seed and the index alone, so neither a batch size nor a budget changes what comes when.
     """
@@ -120,7 +120,7 @@ def sample(corpus: Corpus, length: int, seed: int, index: int) -> Tokens:
 
 
 def open_corpus(folder: str | Path, *, verify: bool = False) -> Corpus:
-    """A prepared folder, its manifest, headers and sizes held against each other; with `verify`, every hash too."""
+    """Open a prepared folder and check its manifest, headers and sizes; with `verify`, every hash too."""
     folder = Path(folder)
     manifest, fingerprint = read_manifest(folder)
     _check_tokenizer(folder, manifest)

@@ -43,7 +43,7 @@ class CorpusRecipe:
 
 @dataclass(frozen=True)
 class Survey:
-    """What the source turned out to be, looked at once."""
+    """The state of the source when preparation began."""
 
     origin: dict[str, str]  # the commit of a dataset, the version of Python
     files: list[File]
@@ -72,7 +72,7 @@ def write_recipe(folder: Path, recipe: CorpusRecipe, survey: Survey) -> None:
 
 
 def read_recipe(folder: Path) -> tuple[CorpusRecipe, Survey] | None:
-    """What a folder was begun with, if it was."""
+    """The recipe and survey of a folder, if preparation has begun."""
     path = folder / RECIPE
     return _parsed(path, lambda content: (_recipe(content), _survey(content))) if path.exists() else None
 

@@ -17,9 +17,9 @@ LOOK = 0.25  # seconds between looks at how far the work is
 
 
 def carry_out(work: Sequence[Work], *, processes: int, threads: int, watch: Advance) -> None:
-    """Do all of it, in any order, and tell how much more is done from time to time. No processes: in this one.
+    """Do all of the work, in any order, and report progress to `watch`. With 0 processes, do it in this one.
 
-    The first failure ends all. `threads` is how many the tokenizer takes in each process.
+    The first failure ends all. `threads` is the number of tokenizer threads per process.
     """
     if not processes:
         for task in work:

@@ -66,12 +66,12 @@ def prepare(
 
 
 def cores() -> int:
-    """That this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def surveyed(request: PrepareRequest, folder: Path) -> Survey | None:
-    """What is known of the source since the folder was begun, if it was; a folder for something else is refused."""
+    """The survey of a folder that was begun, or none; a folder with another recipe is refused."""
     known = read_recipe(folder)
     if known is None:
         return None
@@ -161,7 +161,7 @@ class _Preparation:
         shard = open_shard(self.folder / name)
         if shard.header.tokenizer != tokenizer:
             raise InputError(f"{shard.path} was made with another tokenizer: {_ELSEWHERE}")
-        shard.verify()  # it may be one of long ago
+        shard.verify()  # it may be from an earlier start
         return shard.header
 
 

@@ -16,14 +16,14 @@ TOKENIZER_BYTES = 10**9  # of text to learn a tokenizer from: more changes littl
 
 @dataclass(frozen=True)
 class PrepareRequest:
-    """A source of text, and all that decides which tokens become of it."""
+    """A source of text, and everything that its tokens depend on."""
 
     source: Source
     recipe: CorpusRecipe
     tokenizer: Path | None  # of another corpus; none: one is learned
 
     def pieces(self, survey: Survey) -> list[Piece]:
-        """What becomes a shard each."""
+        """The pieces of the source; each becomes a shard."""
         return self.source.pieces(survey.files)[: self.recipe.max_shards or None]
 
 
@@ -86,6 +86,6 @@ def _tokenizer_file(path: Path) -> Path:
 
 
 def _vocabulary(path: Path) -> int:
-    """What the corpus was made for that a tokenizer comes from; its own size, if it comes from nowhere."""
+    """The vocabulary of the tokenizer's corpus; without one, the size of the tokenizer."""
     known = read_recipe(path.parent)
     return int(tokenizer.load(path).get_vocab_size()) if known is None else known[0].vocabulary

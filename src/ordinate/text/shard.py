@@ -26,7 +26,7 @@ BLOCK = 2**22
 
 @dataclass(frozen=True)
 class Header:
-    """What a shard says of itself. It is followed by the tokens, padding to eight bytes, and the documents' starts."""
+    """The description of a shard. It is followed by the tokens, padding to eight bytes, and the documents' starts."""
 
     version: int
     dtype: str  # of the tokens
@@ -35,7 +35,7 @@ class Header:
     tokens: int
     documents: int
     bytes: int  # of text, as UTF-8
-    replaced: int  # documents that held bytes which are no UTF-8
+    replaced: int  # documents with invalid UTF-8
     sha256: str  # of all that follows
 
     @property
@@ -86,7 +86,7 @@ class ShardWriter:
         self.replaced += replaced
 
     def finish(self, key: int) -> None:
-        """Shuffle the documents by this key and put the shard in its place."""
+        """Shuffle the documents by this key and write the shard."""
         lengths = np.array(self.lengths, dtype=np.int64)
         order = permuted(np.arange(len(lengths)), len(lengths), key)
         starts = np.cumsum(lengths[order]) - lengths[order]
@@ -156,7 +156,7 @@ class Shard:
 
 
 def open_shard(path: Path) -> Shard:
-    """Read the header and hold it against the size of the file."""
+    """Read the header and check it against the size of the file."""
     try:
         with open(path, "rb", opener=regular) as file:
             text = file.read(HEADER)

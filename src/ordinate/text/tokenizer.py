@@ -13,8 +13,8 @@ from ordinate.store.files import read_bytes
 
 END = "<|endoftext|>"  # every document begins with it
 END_ID = 0
-SMALLEST = 257  # it and the 256 bytes, so that there is no text without tokens
-LARGEST = 2**20  # beyond, a mistake: no text has so many words that come again
+SMALLEST = 257  # END and the 256 bytes, so that every text has tokens
+LARGEST = 2**20  # beyond, a mistake: no text has so many repeated words
 
 
 def learn(texts: Iterable[str], vocabulary: int) -> str:

@@ -1,4 +1,4 @@
-"""One run: data, training, evaluation, and what is kept of it."""
+"""One run: data, training, evaluation, and its stored result."""
 
 from ordinate.training.config import RunConfig, resolve
 from ordinate.training.progress import Progress

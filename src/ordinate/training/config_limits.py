@@ -1,5 +1,5 @@
-"""What a run may ask for: numbers that make sense, and no more memory than there is. Looked at before anything is made,
-because a model of a billion layers would not be refused but built."""
+"""Limits of a configuration: the range of its numbers, and the memory of this machine. They are checked before a model
+is built, because a model of a billion layers would not be refused but built."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ordinate.model import ModelConfig
     from ordinate.training.config import RunConfig
 
-# The most that a setting may be; whatever is not named here has the last word of `most`.
+# The largest value of a setting; LARGEST_WHOLE for those not named here.
 MOST: dict[str, float] = {
     "seed": LARGEST_INTEGER,
     **dict.fromkeys(("steps", "warmup"), 10**9),  # years of training
@@ -33,7 +33,7 @@ DRAWN = 16  # bytes per id that drawn positions are chosen from: a random number
 
 
 def check_numbers(settings: Mapping[str, Any]) -> None:
-    """Refuse numbers that no run has a use for; what is of another kind is somebody else's to refuse."""
+    """Refuse numbers that are too large for any run; values that are not numbers are checked elsewhere."""
     problems = []
     for name, value in settings.items():
         most = MOST.get(name, LARGEST_WHOLE)

@@ -33,10 +33,10 @@ def describe() -> Machine:
 
 @contextmanager
 def prepared(threads: int, device: str) -> Iterator[None]:
-    """Fixed threads, deterministic algorithms, and the caller's own generator state back afterwards.
+    """Fix the threads, use deterministic algorithms, and restore the caller's settings and generator at the end.
 
-    On a CPU the order of sums follows from the number of threads, so every algorithm used here is deterministic; on
-    other devices torch is asked for deterministic ones where it has them.
+    On a CPU the order of sums depends only on the number of threads, so all algorithms used are deterministic; on other
+    devices torch uses deterministic ones where it has them.
     """
     before, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     keep_memory()

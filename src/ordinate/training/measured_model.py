@@ -1,4 +1,4 @@
-"""A model of given sizes with any encoding, and something to read for it: what only measures needs no task."""
+"""A model of given sizes with any encoding, and inputs for it, to measure without a task."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ def make_model(
 
 @dataclass(frozen=True)
 class Inputs:
-    """Tokens of one batch, and whatever else the model's encodings read."""
+    """Tokens of one batch, and the extra inputs of the model's encodings."""
 
     tokens: Int[Tensor, "b n"]
     arguments: dict[str, Tensor]  # as `Transformer.forward` takes it
@@ -53,7 +53,7 @@ class Inputs:
         return Inputs(tokens, arguments)
 
     def part(self, start: int, stop: int) -> dict[str, Any]:
-        """What there is to tell of some tokens when all before them are in a cache."""
+        """The arguments for tokens `start` to `stop` when all earlier ones are in a cache."""
         found = {}
         for name, row in self.arguments.items():
             if name == "relation":

@@ -1,4 +1,4 @@
-"""What an encoding costs beside none: parameters, a training step, a decoding step, and memory.
+"""The cost of an encoding relative to none: parameters, a training step, a decoding step, and memory.
 
 Every encoding is measured in turns with `none` on the same tokens, and its best time is divided by that of `none`.
 """
@@ -71,7 +71,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Overhead:
-    """One encoding's costs; what could not be measured is none, with the reason among the problems."""
+    """One encoding's costs. A failed measurement is none, with the reason in `problems`."""
 
     encoding: str
     axes: int
@@ -96,7 +96,7 @@ def check(encodings: Sequence[str], sizes: BenchSizes) -> list[str]:
 
 
 def measure(encodings: Sequence[str], sizes: BenchSizes) -> Iterator[Overhead]:
-    """One after the other; `none` itself comes out as 1, give or take the noise of the measurement."""
+    """Measure one encoding after the other. `none` itself gives about 1, up to noise."""
     keep_memory()
     before = torch.get_num_threads()
     torch.set_num_threads(sizes.threads)
@@ -210,7 +210,7 @@ def _ratio(plain: Callable[[], object], own: Callable[[], object], rounds: int, 
 
 
 def paths(model: Transformer, context: AttentionContext, batch: int, *, trains: bool = True) -> str:
-    """The attention paths that its layers take here; usually one. Without queries and keys: their shape decides."""
+    """The attention paths of the layers, usually one; they follow from the shapes of queries and keys."""
     config, found = model.config, []
     for encoding in model.per_layer:
         shape = (batch, config.heads, context.q.length, config.head_dim), (batch, config.heads, context.k.length, 1)

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from ordinate.core.task import Batch
 
 LIMIT = 900  # seconds that one measurement may take
-# What is freed goes back to the system: otherwise the gaps that glibc keeps count as memory that is needed, and query
-# blocks, which allocate and free much, seem to take five times what they do.
+# Return freed memory to the system: otherwise what glibc retains counts as needed, and query blocks, which allocate and
+# free often, seem to take five times as much.
 GIVE_BACK = {"MALLOC_MMAP_THRESHOLD_": str(2**20)}
 
 
@@ -68,7 +68,7 @@ class Peak:
 
 
 def peak(layer: MeasuredLayer) -> Peak | str:
-    """In a process of its own; a sentence if that did not come to an end."""
+    """The peak in a fresh process, or a sentence on why that process failed."""
     command = [sys.executable, "-m", "ordinate.training.step_memory", json.dumps(asdict(layer))]
     try:
         done = subprocess.run(
@@ -84,7 +84,7 @@ def peak(layer: MeasuredLayer) -> Peak | str:
 
 
 def here(layer: MeasuredLayer) -> Peak:
-    """In this process, which should not have done anything yet."""
+    """The peak in this process, which should be fresh."""
     from ordinate.training.measured_model import Inputs, make_model
     from ordinate.training.overhead import paths
 
@@ -104,7 +104,7 @@ def here(layer: MeasuredLayer) -> Peak:
 
 
 def _reset() -> int:
-    """Bytes held now; where the system can, the highest mark is set back to that."""
+    """Bytes held now; resets the high-water mark to that where the system can."""
     try:
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")

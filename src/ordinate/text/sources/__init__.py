@@ -1,4 +1,4 @@
-"""Sources of text, named as people name them on a command line."""
+"""Sources of text by their names on the command line."""
 
 from pathlib import Path
 

@@ -46,7 +46,7 @@ class FineWeb(Source):
         hub.forget(piece.files[0], downloads)
 
 
-@cache  # a branch may move while one looks
+@cache  # a branch may move between two lookups
 def _looked_up(configuration: str, revision: str) -> tuple[list[File], dict[str, str]]:
     commit = hub.resolve(DATASET, revision)
     files = hub.list_files(DATASET, commit, CONFIGURATIONS[configuration], ".parquet")

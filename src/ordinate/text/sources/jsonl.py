@@ -20,7 +20,7 @@ from ordinate.text.sources.source import (
 
 @dataclass(frozen=True)
 class Jsonl(LocalSource):
-    """`jsonl:FILE`, or a folder of files *.jsonl. A file is cut at fixed places; a line belongs where it begins."""
+    """`jsonl:FILE`, or a folder of files *.jsonl. Files are cut at fixed offsets; a line belongs to where it begins."""
 
     ending, what = ".jsonl", "JSON lines"
     kind: str = "jsonl"

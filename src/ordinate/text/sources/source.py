@@ -22,7 +22,7 @@ class File(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What one worker reads and writes as one shard: whole files, or a stretch of one."""
+    """What one worker reads and writes as one shard: whole files, or a part of one."""
 
     files: tuple[File, ...]
     start: int
@@ -37,7 +37,7 @@ class Document(NamedTuple):
     """One text."""
 
     text: str
-    replaced: bool  # it held bytes that are no UTF-8, and has U+FFFD in their place
+    replaced: bool  # invalid UTF-8 was replaced by U+FFFD
 
 
 class DocumentBatch(NamedTuple):
@@ -48,7 +48,7 @@ class DocumentBatch(NamedTuple):
 
 
 class Source(ABC):
-    """Where text comes from. Sources travel to other processes, so they hold plain values alone."""
+    """A source of text. Sources are sent to other processes, so they hold plain values only."""
 
     @property
     @abstractmethod
