@@ -23,7 +23,8 @@ def test_it_measures(part: str) -> None:
     tables = import_module(f"benchmarks.{part}").run(1, tiny=True)
     assert tables and all(tables.values())
     for row in (row for rows in tables.values() for row in rows):
-        assert math.isfinite(row.ratio) and row.ratio > 0, row
+        in_pages = row.against.endswith("MB")  # memory of a tiny case may fit into pages that the process has already
+        assert math.isfinite(row.ratio) and (row.ratio > 0 or (in_pages and row.ratio == 0)), row
         assert row.verdict in ("", "ok", "MISSED")
 
 
