@@ -125,7 +125,7 @@ import torch
 from torch import nn
 
 from ordinate import Encoding, Shape
-from ordinate.core.precision import upcast
+from ordinate.core.encoding import upcast
 
 
 class Places(Encoding):

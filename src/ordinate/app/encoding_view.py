@@ -15,7 +15,7 @@ from ordinate.core.choice import Choice, parse_choice
 from ordinate.core.encoding import EXTRAPOLATION, FAMILIES, Encoding, Paper
 from ordinate.core.errors import InputError
 from ordinate.report.encoding_figures import EncodingFigures, encoding_figures
-from ordinate.report.encoding_numbers import Setting, make, overrides
+from ordinate.report.encoding_numbers import Setting, make
 
 ACTS = {
     "token embeddings": ("embed",),
@@ -91,7 +91,7 @@ def _drawn(text: str, setting: Setting) -> EncodingFigures:
 
 def _facts(about: type[Encoding], encoding: Encoding) -> None:
     axes = " or ".join(AXES.get(count, f"with {count} axes") for count in encoding.axes)
-    acts = [what for what, hooks in ACTS.items() if overrides(encoding, *hooks)]
+    acts = [what for what, hooks in ACTS.items() if encoding.overrides(*hooks)]
     traits = ["only distances count" if encoding.shift_invariant else "absolute positions count"]
     traits += ["causal models only"] * encoding.causal_only
     count = sum(weight.numel() for weight in encoding.parameters())
@@ -136,7 +136,7 @@ def _lines(name: str, given: dict[str, Any], encoding: Encoding) -> None:
     shape = encoding.shape
     words = [f"dim={shape.dim}, heads={shape.heads}, length={shape.length}"]
     words += ["causal=False"] * (not shape.causal) + [f"axes={shape.axes}"] * (shape.axes > 1)
-    words += ["token_size=1.0"] * overrides(encoding, "embed")
+    words += ["token_size=1.0"] * encoding.overrides("embed")
     words += [f"{key}={value!r}" for key, value in encodings.registry.checked(name, given).items()]
     st.markdown("**In Python and on the command line**")
     st.code(f"from ordinate import encodings\n\nencodings.create({name!r}, {', '.join(words)})", wrap_lines=True)

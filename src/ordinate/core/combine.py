@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Extrapolation, Features, Prepared, Side
+from ordinate.core.encoding import Embeddings, Encoding, Extrapolation, Features, Keys, Prepared, Queries, Scores, Side
 from ordinate.core.errors import InputError
 from ordinate.core.positions import AttentionContext, Positions
 
@@ -53,9 +53,7 @@ class Combined(Encoding):
     def prepare(self, positions: Positions) -> Prepared:
         return [part.prepare(part.relabel_positions(positions)) for part in self.parts()]
 
-    def features(
-        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m w"] | None
-    ) -> Features:
+    def features(self, x: Embeddings, positions: Positions, before: Features | None) -> Features:
         features = []
         for part, earlier in zip(self.parts(), self._split(before), strict=True):
             if part.feature_width:
@@ -71,8 +69,7 @@ class Combined(Encoding):
 
     def relative_only(self) -> bool:
         for part in self.parts():
-            relabels = type(part).relabel is not Encoding.relabel
-            if part.has_bias and (relabels or not part.relative_only()):
+            if part.has_bias and (part.overrides("relabel") or not part.relative_only()):
                 return False
         return True
 
@@ -82,34 +79,21 @@ class Combined(Encoding):
     def bias(self, context: AttentionContext) -> Float[Tensor, "#b #h q k"] | None:
         return _sum(part.bias(part.relabel_context(context)) for part in self.parts())
 
-    def qk_scores(
-        self,
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Float[Tensor, "b k w"] | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+    def qk_scores(self, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None) -> Scores:
         for part, read in zip(self.parts(), self._split(features), strict=True):
             if part is self.scoring:
                 return part.qk_scores(q, k, part.relabel_context(context), read)
         return super().qk_scores(q, k, context)
 
     def score_mod(
-        self,
-        scores: Float[Tensor, "b h q k"],
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Float[Tensor, "b k w"] | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+        self, scores: Scores, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None
+    ) -> Scores:
         for part, read in zip(self.parts(), self._split(features), strict=True):
-            if type(part).score_mod is not Encoding.score_mod:
+            if part.overrides("score_mod"):
                 scores = part.score_mod(scores, q, k, part.relabel_context(context), read)
         return scores
 
-    def weighted_values(
-        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], context: AttentionContext
-    ) -> Float[Tensor, "b h q e"]:
+    def weighted_values(self, weights: Scores, v: Keys, context: AttentionContext) -> Queries:
         part = self.weighting
         return weights @ v if part is None else part.weighted_values(weights, v, part.relabel_context(context))
 
@@ -121,20 +105,15 @@ class Combined(Encoding):
         return [own if part.feature_width else None for part, own in zip(self.parts(), split, strict=True)]
 
 
-def _has(member: Encoding, *hooks: str) -> bool:
-    """Whether an encoding overrides one of these hooks."""
-    return any(getattr(type(member), hook) is not getattr(Encoding, hook) for hook in hooks)
-
-
 def _reads_heads(member: Encoding) -> bool:
     """Whether an encoding uses rotated queries and keys."""
-    return member.reads_heads and _has(member, "qk_scores", "score_mod")
+    return member.reads_heads and member.overrides("qk_scores", "score_mod")
 
 
 def _reads_rotated(members: Sequence[Encoding]) -> bool:
     """Whether a member uses queries and keys that another member has rotated by their absolute positions. The plain
     product of both cancels a rotation; a second rotation does so only if the two commute."""
-    rotating = [m for m in members if _has(m, "rotate")]
+    rotating = [m for m in members if m.overrides("rotate")]
     return len(rotating) > 1 or any(_reads_heads(m) for m in members if rotating and m is not rotating[0])
 
 
@@ -142,7 +121,7 @@ def _check_widths(members: Sequence[Encoding]) -> None:
     """Refuse members that rotate or read queries and keys beside one that adds channels to them."""
     for widening in (m for m in members if m.widens):
         for other in members:
-            if other is not widening and (_has(other, "rotate") or _reads_heads(other)):
+            if other is not widening and (other.overrides("rotate") or _reads_heads(other)):
                 raise InputError(
                     f"{widening.name} adds channels to queries and keys, which {other.name} does not support: combine"
                     f" {widening.name} with encodings that do not change queries and keys"
@@ -151,7 +130,7 @@ def _check_widths(members: Sequence[Encoding]) -> None:
 
 def _only(members: Sequence[Encoding], hook: str) -> Encoding | None:
     """The one member that overrides this hook, if any."""
-    having = [m for m in members if _has(m, hook)]
+    having = [m for m in members if m.overrides(hook)]
     if len(having) > 1:
         names = " and ".join(m.name for m in having)
         raise InputError(f"{names} both define {hook}: combine at most one such encoding")

@@ -15,13 +15,20 @@ from ordinate.core.errors import AxesError, CausalError, InputError
 from ordinate.core.parameters import LARGEST_NUMBER, LARGEST_WHOLE
 from ordinate.core.positions import LARGEST_POSITION, AttentionContext, Positions
 
+Embeddings = Float[Tensor, "b n d"]
+Heads = Float[Tensor, "b h n e"]  # queries or keys
+Queries = Float[Tensor, "b h q e"]
+Keys = Float[Tensor, "b h k e"]
+Scores = Float[Tensor, "b h q k"]
+Features = Float[Tensor, "b _ w"]  # per token: of the current pass, of all keys, or of the cached tokens
 Prepared = Any  # whatever `prepare` hands to `rotate`: angles, tables, or nothing
 Side = Literal["q", "k"]
+Family = Literal["none", "added", "rotation", "bias", "content", "combined", "other"]
 Extrapolation = Literal["computes", "extends", "clips", "untrained", "refuses"]
 ExtraInput = Literal["segments", "tokens", "neighbors", "relation"]
-Features = Float[Tensor, "b _ w"]  # per token: of the current pass, or of the cached tokens
 
-FAMILIES = {
+# The families that an encoding may declare: without one it is "other", and several encodings together are "combined".
+FAMILIES: dict[Family, str] = {
     "none": "no positional information",
     "added": "a vector is added to each token embedding",
     "rotation": "queries and keys are rotated or scaled by position",
@@ -29,7 +36,7 @@ FAMILIES = {
     "content": "scores or values depend on position and content together",
 }
 
-EXTRAPOLATION = {
+EXTRAPOLATION: dict[Extrapolation, str] = {
     "computes": "a formula defined at every position",
     "extends": "stretches the learned range over the longer sequence",
     "clips": "treats larger distances or positions as the largest known one",
@@ -111,7 +118,7 @@ class Encoding(nn.Module):
     of their docstring is shown to users.
     """
 
-    family: ClassVar[str] = "other"  # one of FAMILIES
+    family: ClassVar[Family] = "other"
     usual: ClassVar[bool] = False  # part of a comparison that names no encodings
     formula: ClassVar[str] = ""  # LaTeX
     paper: ClassVar[Paper | None] = None
@@ -156,31 +163,21 @@ class Encoding(nn.Module):
             raise AxesError(f"{name} reads positions with {can} axes, but the model's have {shape.axes}")
         if causal_only and not shape.causal:
             raise CausalError(f"{name} is defined for causal attention alone: use it with causal=True")
-        self.shape = shape
+        self.shape, self.axes, self.real_positions, self.max_positions = shape, axes, real_positions, max_positions
         self.extrapolation: Extrapolation = extrapolation
-        self.causal_only = causal_only
-        self.axes = axes
-        self.shift_invariant = shift_invariant
-        self.per_layer = per_layer
-        self.cacheable = cacheable
-        self.side_dependent = side_dependent
-        self.max_positions = max_positions
-        self.extra_inputs = extra_inputs
-        self.real_positions = real_positions
-        self.feature_width = feature_width
-        self.gqa_needs = gqa_needs
-        self.skip_contracts = skip_contracts or {}
-        self.needs_scores = any(
-            getattr(type(self), hook) is not getattr(Encoding, hook)
-            for hook in ("qk_scores", "score_mod", "weighted_values")
-        )
-        self.has_bias = any(
-            getattr(type(self), hook) is not getattr(Encoding, hook) for hook in ("bias", "relative_bias")
-        )
-        if (feature_width > 0) != (type(self).features is not Encoding.features) and self.family != "combined":
+        self.shift_invariant, self.causal_only, self.per_layer = shift_invariant, causal_only, per_layer
+        self.cacheable, self.side_dependent, self.gqa_needs = cacheable, side_dependent, gqa_needs
+        self.extra_inputs, self.feature_width, self.skip_contracts = extra_inputs, feature_width, skip_contracts or {}
+        self.needs_scores = self.overrides("qk_scores", "score_mod", "weighted_values")
+        self.has_bias = self.overrides("bias", "relative_bias")
+        if (feature_width > 0) != self.overrides("features") and self.family != "combined":
             raise InputError(f"{name} has feature_width {feature_width}, which needs a features hook: define both")
-        if per_layer and type(self).embed is not Encoding.embed:
+        if per_layer and self.overrides("embed"):
             raise InputError(f"{name} changes embeddings, once per forward: it cannot have parameters per layer")
+
+    def overrides(self, *hooks: str) -> bool:
+        """Whether the encoding defines one of these hooks."""
+        return any(getattr(type(self), hook) is not getattr(Encoding, hook) for hook in hooks)
 
     def check_range(self, positions: Positions, more: int = 0) -> None:
         """Refuse positions from `max_positions` on; `more`: further positions after the last. Not in compiled code."""
@@ -224,15 +221,13 @@ class Encoding(nn.Module):
         """Precompute what `rotate` needs from positions alone; once per forward, shared by the layers."""
         return None
 
-    def features(
-        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m w"] | None
-    ) -> Features:
+    def features(self, x: Embeddings, positions: Positions, before: Features | None) -> Features:
         """Compute numbers for every token from the input of the layer's attention; once per layer, cached beside keys
         and values. `before` holds those of the cached tokens. `rotate`, `qk_scores` and `score_mod` receive them."""
         return x[..., :0]
 
     def rotate(
-        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
+        self, x: Heads, state: Prepared, side: Side, features: Features | None = None
     ) -> Float[Tensor, "b h n e2"]:
         """Rotate or scale queries ("q") or keys ("k"), after QK-norm. `features` are those of the tokens in x."""
         return x
@@ -246,11 +241,11 @@ class Encoding(nn.Module):
 
     def relative_only(self) -> bool:
         """Whether `relative_bias` is the whole bias."""
-        return type(self).bias is Encoding.bias
+        return not self.overrides("bias")
 
     def bias(self, context: AttentionContext) -> Float[Tensor, "#b #h q k"] | None:
         """Compute the bias that is added to the scores and depends on positions alone, or None."""
-        if type(self).relative_bias is Encoding.relative_bias:
+        if not self.overrides("relative_bias"):
             return None
         if context.consecutive:
             by_diagonal = self.relative_bias(context.diagonals())
@@ -261,30 +256,17 @@ class Encoding(nn.Module):
         assert flat is not None
         return flat.view(-1, *relative.shape).transpose(0, 1)
 
-    def qk_scores(
-        self,
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Float[Tensor, "b k w"] | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+    def qk_scores(self, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None) -> Scores:
         """Compute the scaled, unmasked scores of rotated queries and keys."""
         return torch.matmul(q * q.shape[-1] ** -0.5, k.transpose(2, 3))
 
     def score_mod(
-        self,
-        scores: Float[Tensor, "b h q k"],
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Float[Tensor, "b k w"] | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+        self, scores: Scores, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None
+    ) -> Scores:
         """Change the scaled, unmasked scores. `features` are those of all keys, including the queries'."""
         return scores
 
-    def weighted_values(
-        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], context: AttentionContext
-    ) -> Float[Tensor, "b h q e"]:
+    def weighted_values(self, weights: Scores, v: Keys, context: AttentionContext) -> Queries:
         """Sum the values by the attention weights."""
         return weights @ v
 
@@ -294,7 +276,7 @@ class Encoding(nn.Module):
 
     def relabel_context(self, context: AttentionContext) -> AttentionContext:
         """Apply `relabel` to the positions of queries and keys."""
-        if type(self).relabel is Encoding.relabel:
+        if not self.overrides("relabel"):
             return context
         k = self.relabel_positions(context.k)
         return replace(context, q=k if context.q is context.k else self.relabel_positions(context.q), k=k)
@@ -302,3 +284,8 @@ class Encoding(nn.Module):
     def parts(self) -> tuple["Encoding", ...]:
         """The encodings that this one combines; itself if it is a single one."""
         return (self,)
+
+
+def upcast(x: Tensor) -> Tensor:
+    """At least float32: float64 stays, everything narrower is computed in float32 and cast last."""
+    return x if x.dtype == torch.float64 else x.float()

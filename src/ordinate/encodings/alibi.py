@@ -6,10 +6,9 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, upcast
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.slopes import slopes
 
 

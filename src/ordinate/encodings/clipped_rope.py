@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Heads, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
@@ -63,7 +63,5 @@ class ClippedRope(Encoding):
         at = positions.values[..., 0]
         return spread(angles(self.theta(at.device), at).unsqueeze(1), self.pairs)
 
-    def rotate(
-        self, x: Float[Tensor, "b h n e"], state: Angles, side: Side, features: Features | None = None
-    ) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Heads, state: Angles, side: Side, features: Features | None = None) -> Heads:
         return turn(x, state, self.pairs)

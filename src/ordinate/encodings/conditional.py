@@ -6,11 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, upcast
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.neighbors import in_line, on_grid
 
 MOST_TEXT, MOST_GRID = 255, 31  # tokens along a window; every one of them, on a grid their square, is a step of work

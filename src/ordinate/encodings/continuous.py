@@ -8,10 +8,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ordinate.core.encoding import Encoding, Shape
+from ordinate.core.encoding import Encoding, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu, "tanh": torch.tanh}

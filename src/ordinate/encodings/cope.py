@@ -4,15 +4,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.encoding import Encoding, Features, Keys, Paper, Queries, Scores, Shape, upcast
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
-from ordinate.core.precision import upcast
 
 ROWS = 64  # queries at a time
 
@@ -45,13 +43,8 @@ class Cope(Encoding):
         nn.init.zeros_(self.table)  # as in the paper: training starts without positions
 
     def score_mod(
-        self,
-        scores: Float[Tensor, "b h q k"],
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Features | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+        self, scores: Scores, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None
+    ) -> Scores:
         by_position = q @ self.table.to(q.dtype)
         if context.visible is None:
             raise InputError("cope counts back from each query: give it a causal context")

@@ -8,11 +8,10 @@ import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, upcast
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
-from ordinate.core.precision import upcast
 
 
 class Cpb(Encoding):

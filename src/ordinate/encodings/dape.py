@@ -10,10 +10,9 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import leaky_relu_, softplus
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.encoding import Encoding, Features, Keys, Paper, Queries, Scores, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.slopes import slopes
 
 TILE = 8192  # pairs of query and key whose hidden layer (32 numbers each, 1 MB) fits a processor's cache
@@ -69,13 +68,8 @@ class Dape(Encoding):
         return penalty
 
     def score_mod(
-        self,
-        scores: Float[Tensor, "b h q k"],
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Features | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+        self, scores: Scores, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None
+    ) -> Scores:
         """The penalty itself is added as every bias is."""
         penalty = self.bias(context)
         assert penalty is not None

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Extrapolation, Features, Paper, Shape
+from ordinate.core.encoding import Encoding, Extrapolation, Features, Keys, Paper, Queries, Scores, Shape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
@@ -70,13 +70,7 @@ class Deberta(Encoding):
         distance = relative if self.buckets is None else log_bucket(relative, self.buckets, self.farthest)
         return (distance if self.shape.causal else distance + self.span).clamp(0, len(self.vectors) - 1)
 
-    def qk_scores(
-        self,
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Features | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+    def qk_scores(self, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None) -> Scores:
         scale = (3 * q.shape[-1]) ** -0.5
         line = self.rows(skew_positions(context)) if context.consecutive else None
         vectors = (self.vectors if line is None else nn.functional.embedding(line, self.vectors)).to(q.dtype)

@@ -9,10 +9,9 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext, Positions
-from ordinate.core.precision import upcast
 
 _AT_ONCE = 2**19  # pairs of query and key whose hidden layers are held at a time
 

@@ -4,15 +4,13 @@ import math
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import pad
 
-from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Heads, Paper, Prepared, Shape, Side, upcast
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.rotation import Angles, Convention, angles, even_width, frequencies, lay_out, turn
 
 
@@ -90,8 +88,6 @@ class Fope(Encoding):
         sin = pad(angle.sin().to(sums.dtype) @ sums[1], (0, still))
         return lay_out(cos, sin, self.pairs)
 
-    def rotate(
-        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
-    ) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Heads, state: Prepared, side: Side, features: Features | None = None) -> Heads:
         self.check_heads(x.shape[1])
         return turn(x, state, self.pairs)

@@ -3,13 +3,11 @@
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.encoding import Embeddings, Encoding, Features, Keys, Paper, Queries, Scores, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext, Positions
-from ordinate.core.precision import upcast
 
 
 class Fox(Encoding):
@@ -50,9 +48,7 @@ class Fox(Encoding):
         nn.init.uniform_(self.weight, -bound, bound, generator=generator)
         nn.init.constant_(self.offset, self.start)
 
-    def features(
-        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m h"] | None
-    ) -> Float[Tensor, "b n h"]:
+    def features(self, x: Embeddings, positions: Positions, before: Features | None) -> Features:
         """What has been kept since the first token, as a logarithm: a running sum, so that a cache can continue it."""
         kept = nn.functional.logsigmoid(nn.functional.linear(upcast(x), upcast(self.weight), upcast(self.offset)))
         if positions.padding_mask is not None:
@@ -61,13 +57,8 @@ class Fox(Encoding):
         return total if before is None else total + before[:, -1:]
 
     def score_mod(
-        self,
-        scores: Float[Tensor, "b h q k"],
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Features | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+        self, scores: Scores, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None
+    ) -> Scores:
         assert features is not None
         of_queries, of_keys = (x.mT.to(scores.dtype) for x in (context.query_features(features), features))
         return (scores + of_queries[..., None]).sub_(of_keys[:, :, None])

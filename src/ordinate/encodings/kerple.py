@@ -7,9 +7,8 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, upcast
 from ordinate.core.parameters import Param
-from ordinate.core.precision import upcast
 
 
 class Kerple(Encoding):

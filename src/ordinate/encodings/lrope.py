@@ -3,13 +3,11 @@
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
-from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Heads, Paper, Prepared, Shape, Side, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.rotation import Angles, Convention, even_width, frequencies, spread, turn
 
 
@@ -52,8 +50,6 @@ class LRope(Encoding):
         theta = frequencies(self.shape.head_dim, self.base, at.device) * upcast(self.w).exp()
         return spread(at * theta[:, None], self.pairs)
 
-    def rotate(
-        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
-    ) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Heads, state: Prepared, side: Side, features: Features | None = None) -> Heads:
         self.check_heads(x.shape[1])
         return turn(x, state, self.pairs)

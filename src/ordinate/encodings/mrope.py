@@ -3,14 +3,11 @@
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Heads, Paper, Shape, Side, upcast
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.rotation import Angles, Convention, even_width, frequencies, spread, turn
 
 
@@ -59,7 +56,5 @@ class MRope(Encoding):
         parts = [at[..., axis, None] * own for axis, own in enumerate(theta.split(self.sections))]
         return spread(torch.cat(parts, dim=-1).unsqueeze(1), self.pairs)
 
-    def rotate(
-        self, x: Float[Tensor, "b h n e"], state: Angles, side: Side, features: Features | None = None
-    ) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Heads, state: Angles, side: Side, features: Features | None = None) -> Heads:
         return turn(x, state, self.pairs)

@@ -7,10 +7,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.encoding import Embeddings, Encoding, Features, Keys, Paper, Queries, Scores, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext, Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.householder import through_factors
 from ordinate.encodings._shared.neighbors import convolved, with_earlier
 
@@ -62,9 +61,7 @@ class Path(Encoding):
             nn.init.uniform_(self.taps, -bound, bound, generator=generator)
         nn.init.zeros_(self.strength_bias)  # beta starts at 1, which erases the direction
 
-    def features(
-        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m w"] | None
-    ) -> Float[Tensor, "b n w"]:
+    def features(self, x: Embeddings, positions: Positions, before: Features | None) -> Features:
         """Directions and strengths; before them what the next tokens' convolution needs."""
         x = upcast(x)
         low = F.linear(x, upcast(self.down))
@@ -82,13 +79,7 @@ class Path(Encoding):
         """One unit vector per head."""
         return F.normalize(x.unflatten(-1, (self.shape.heads, -1)), dim=-1, eps=1e-6).flatten(-2)
 
-    def qk_scores(
-        self,
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Features | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+    def qk_scores(self, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None) -> Scores:
         assert features is not None
         _, w, beta = features.to(q.dtype).split(self.sizes, dim=-1)
         w = w.unflatten(-1, (self.shape.heads, -1)).transpose(1, 2)

@@ -8,10 +8,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.rotation import angles
 
 Polar = dict[Side, tuple[Float[Tensor, "#b #h n e"], Float[Tensor, "#b #h n e"]]]

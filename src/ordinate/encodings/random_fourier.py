@@ -7,10 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
 
 

@@ -6,9 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, upcast
 from ordinate.core.parameters import Param
-from ordinate.core.precision import upcast
 
 
 class Relative(Encoding):

@@ -3,13 +3,11 @@
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.encoding import Encoding, Features, Keys, Paper, Queries, Scores, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.rotation import Convention, even_width, frequencies, turn_at
 
 
@@ -45,13 +43,7 @@ class Rerope(Encoding):
         )
         self.window, self.leak, self.base, self.pairs = window or max(shape.length // 2, 1), leak, base, pairs
 
-    def qk_scores(
-        self,
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Features | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+    def qk_scores(self, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None) -> Scores:
         theta = frequencies(self.shape.head_dim, self.base, q.device)
         i, j = upcast(context.q.values[..., 0]), upcast(context.k.values[..., 0])
         scaled, relative = q * q.shape[-1] ** -0.5, context.relative_positions()[:, None]

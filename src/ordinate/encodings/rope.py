@@ -2,10 +2,7 @@
 
 from typing import Annotated, Literal
 
-from jaxtyping import Float
-from torch import Tensor
-
-from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Heads, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param, parameters
 from ordinate.core.positions import Positions
@@ -108,7 +105,5 @@ class Rope(Encoding):
             theta = theta.unsqueeze(1)
         return spread(angles(theta, positions.values[..., 0]).unsqueeze(1), self.pairs, factor)
 
-    def rotate(
-        self, x: Float[Tensor, "b h n e"], state: Angles | None, side: Side, features: Features | None = None
-    ) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Heads, state: Angles | None, side: Side, features: Features | None = None) -> Heads:
         return x if state is None else turn(x, state, self.pairs)

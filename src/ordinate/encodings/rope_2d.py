@@ -7,10 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Heads, Paper, Shape, Side, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.rotation import Angles, Convention, even_width, spread, turn
 
 
@@ -72,8 +71,6 @@ class Rope2D(Encoding):
             angle = torch.cat((at[..., :1] * speed, at[..., 1:] * speed), dim=-1)
         return spread(angle, self.pairs)
 
-    def rotate(
-        self, x: Float[Tensor, "b h n e"], state: Angles, side: Side, features: Features | None = None
-    ) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Heads, state: Angles, side: Side, features: Features | None = None) -> Heads:
         self.check_heads(x.shape[1])
         return turn(x, state, self.pairs)

@@ -6,9 +6,8 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, upcast
 from ordinate.core.parameters import Param
-from ordinate.core.precision import upcast
 
 _AT_ONCE = 2**22  # cosines held at a time
 

@@ -3,14 +3,12 @@
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import linear, normalize
 
-from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
+from ordinate.core.encoding import Embeddings, Encoding, Features, Heads, Paper, Prepared, Shape, Side, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.neighbors import convolved, with_earlier
 from ordinate.encodings._shared.rotation import Convention, even_width, frequencies, spread, turn
 
@@ -71,9 +69,7 @@ class SelectiveRope(Encoding):
             if weight is not None:
                 nn.init.zeros_(weight)
 
-    def features(
-        self, x: Float[Tensor, "b n d"], positions: Positions, before: Float[Tensor, "b m w"] | None
-    ) -> Float[Tensor, "b n w"]:
+    def features(self, x: Embeddings, positions: Positions, before: Features | None) -> Features:
         """The inner projection, which later tokens look back at, and the steps added up so far."""
         unit = normalize(upcast(x), dim=-1)
         inner = linear(unit, upcast(self.inner))
@@ -95,9 +91,7 @@ class SelectiveRope(Encoding):
             total = total + before[:, -1:, self.rank :]
         return torch.cat((inner, total), dim=-1)
 
-    def rotate(
-        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
-    ) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Heads, state: Prepared, side: Side, features: Features | None = None) -> Heads:
         if features is None:  # without features there is no rotation
             return x
         self.check_heads(x.shape[1])

@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.encoding import Encoding, Features, Keys, Paper, Queries, Scores, Shape
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
 
@@ -52,20 +52,13 @@ class Shaw(Encoding):
         return rows
 
     def score_mod(
-        self,
-        scores: Float[Tensor, "b h q k"],
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Features | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+        self, scores: Scores, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None
+    ) -> Scores:
         by_row = (q @ self.keys.t().to(q.dtype)) * q.shape[-1] ** -0.5
         term: Tensor = by_row.gather(-1, self.rows(context)[:, None].expand(scores.shape))
         return scores + term
 
-    def weighted_values(
-        self, weights: Float[Tensor, "b h q k"], v: Float[Tensor, "b h k e"], context: AttentionContext
-    ) -> Float[Tensor, "b h q e"]:
+    def weighted_values(self, weights: Scores, v: Keys, context: AttentionContext) -> Queries:
         mixed = weights @ v
         if self.values is None:
             return mixed

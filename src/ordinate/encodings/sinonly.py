@@ -4,9 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Shape
+from ordinate.core.encoding import Encoding, Shape, upcast
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.additive import Adding, Dropout, ScaleTokens, Size
 from ordinate.encodings._shared.sines import Base
 

@@ -7,10 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Paper, Shape
+from ordinate.core.encoding import Encoding, Paper, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
-from ordinate.core.precision import upcast
 
 
 class Swin(Encoding):

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape
+from ordinate.core.encoding import Encoding, Features, Keys, Paper, Queries, Scores, Shape
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
 from ordinate.encodings._shared.rotation import angles, frequencies
@@ -49,13 +49,7 @@ class TransformerXL(Encoding):
         angle = angles(frequencies(self.width, self.base, positions.device), positions)
         return angle.sin(), angle.cos()
 
-    def qk_scores(
-        self,
-        q: Float[Tensor, "b h q e"],
-        k: Float[Tensor, "b h k e"],
-        context: AttentionContext,
-        features: Features | None = None,
-    ) -> Float[Tensor, "b h q k"]:
+    def qk_scores(self, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None) -> Scores:
         q = q * q.shape[-1] ** -0.5
         u, v = (vector.to(q.dtype)[:, None] * q.shape[-1] ** -0.5 for vector in (self.u, self.v))
         term = self.by_distance(q + v, context)

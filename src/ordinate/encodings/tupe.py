@@ -6,11 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Features, Paper, Prepared, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Heads, Paper, Prepared, Shape, Side, upcast
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext, Positions
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.buckets import log_bucket
 
 
@@ -66,9 +65,7 @@ class Tupe(Encoding):
         if self.to_first is not None:
             nn.init.zeros_(self.to_first)
 
-    def rotate(
-        self, x: Float[Tensor, "b h n e"], state: Prepared, side: Side, features: Features | None = None
-    ) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Heads, state: Prepared, side: Side, features: Features | None = None) -> Heads:
         return x * 2**-0.5 if side == "q" else x  # two scores are added: each is scaled by sqrt(2d)
 
     def projected(self, positions: Positions, weight: Float[Tensor, "inner d"]) -> Float[Tensor, "#b n h e"]:

@@ -4,10 +4,8 @@ import math
 from typing import Annotated, Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Features, Paper, Shape, Side
+from ordinate.core.encoding import Encoding, Features, Heads, Paper, Shape, Side
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
@@ -53,9 +51,7 @@ class XPos(Encoding):
         power = (at.float() / self.scale_base)[:, None, :, None]
         return spread(angle, self.pairs, zeta**power), spread(angle, self.pairs, zeta**-power)
 
-    def rotate(
-        self, x: Float[Tensor, "b h n e"], state: tuple[Any, Any], side: Side, features: Features | None = None
-    ) -> Float[Tensor, "b h n e"]:
+    def rotate(self, x: Heads, state: tuple[Any, Any], side: Side, features: Features | None = None) -> Heads:
         if x.dtype == torch.float16:
             raise InputError("xpos scales keys past what float16 can hold: use bfloat16 or float32")
         return turn(x, state[0] if side == "q" else state[1], self.pairs)

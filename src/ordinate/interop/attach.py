@@ -53,7 +53,7 @@ class Attached(nn.Module):
         self.parts = distinct(per_layer)
         self.encodings = nn.ModuleList(self.parts)
         self.extra_inputs = {what for part in self.parts for what in part.extra_inputs}
-        self.embedding_parts = [part for part in self.parts if type(part).embed is not Encoding.embed]
+        self.embedding_parts = [part for part in self.parts if part.overrides("embed")]
 
     def install(self, model: Any, layers: Sequence[nn.Module]) -> None:
         """Register with the model."""

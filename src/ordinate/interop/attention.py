@@ -7,8 +7,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ordinate.core.encoding import upcast
 from ordinate.core.errors import InputError
-from ordinate.core.precision import upcast
 from ordinate.interop.passing import Pass
 from ordinate.model.attention import attend, weights
 

@@ -52,7 +52,7 @@ def check_encodings(config: ModelConfig, per_layer: Sequence[Encoding]) -> None:
                 raise InputError(f"{part.name} was made for {field} {found}, but the model has {field} {want}")
         part.check_heads(config.kv_heads)
         layers = sum(any(part is inner for inner in whole.parts()) for whole in per_layer)
-        if type(part).embed is not Encoding.embed and layers < config.layers:
+        if part.overrides("embed") and layers < config.layers:
             raise InputError(
                 f"{part.name} changes token embeddings, once, before the first layer: name it for all layers, not some"
             )

@@ -10,9 +10,8 @@ from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 
-from ordinate.core.encoding import Features
+from ordinate.core.encoding import Features, upcast
 from ordinate.core.errors import InputError
-from ordinate.core.precision import upcast
 from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.flex import flex
 from ordinate.model.toeplitz import toeplitz_attention

@@ -52,7 +52,7 @@ class Transformer(nn.Module):
         check_encodings(self.config, self.per_layer)
         self.parts = distinct(self.per_layer)
         self.encodings = nn.ModuleList(self.parts)
-        self.embedding_parts = [p for p in self.parts if type(p).embed is not Encoding.embed]
+        self.embedding_parts = [p for p in self.parts if p.overrides("embed")]
         self.look_around = any("neighbors" in part.extra_inputs for part in self.parts)
 
     def materialize(self, device: torch.device | str, seed: int = 0) -> "Transformer":

@@ -65,7 +65,7 @@ def _of_sequence(
 ) -> Iterator[tuple[str, Tensor, Tensor, Tensor | None]]:
     """The last query looks back; where queries look both ways, the first looks ahead."""
     encoding = case.encoding
-    whole = encoding.feature_width > 0 or numbers.overrides(encoding, "score_mod")  # reads every token in between
+    whole = encoding.feature_width > 0 or encoding.overrides("score_mod")  # reads every token in between
     context, at = numbers.along(encoding, axis, count, 1 if whole else -(-count // MOST_POINTS))
     last = len(at) - 1
     mean, ends = measure(context, last)

@@ -30,7 +30,7 @@ from ordinate.report.encoding_curves import (
     side,
     summary,
 )
-from ordinate.report.encoding_numbers import Setting, overrides
+from ordinate.report.encoding_numbers import Setting
 
 MOST_POINTS = 256  # along a table, and of a curve
 MOST_CELLS = 128  # along the side of a matrix
@@ -101,13 +101,13 @@ def _told(encoding: Encoding) -> Iterator[str]:
 
 def _figures(case: Case) -> Iterator[Figure]:
     encoding = case.encoding
-    if overrides(encoding, "embed"):
+    if encoding.overrides("embed"):
         yield from _added(case)
-    if overrides(encoding, "rotate", "qk_scores"):
+    if encoding.overrides("rotate", "qk_scores"):
         yield from _turned(case)
     if encoding.has_bias:
         yield from _biased(case)
-    if overrides(encoding, "qk_scores", "score_mod") and encoding.family != "rotation":
+    if encoding.overrides("qk_scores", "score_mod") and encoding.family != "rotation":
         yield from _changed(case)
 
 
@@ -165,7 +165,7 @@ def _turned(case: Case) -> Iterator[Figure]:
         context = numbers.on_grid(encoding, side(case))
         scores = numbers.equal_scores(encoding, context, context.k.length // 2, setting.seed).mean(dim=0)
         yield from map_panels(case, "map", "Score of equal vectors around the middle of a grid", scores, "score")
-    if overrides(encoding, "rotate"):
+    if encoding.overrides("rotate"):
         yield from _channels(case)
 
 

@@ -60,11 +60,6 @@ def shaken(encoding: Encoding, seed: int) -> None:
             weight.copy_(torch.randn(weight.shape, generator=source) * 0.5)
 
 
-def overrides(encoding: Encoding, *hooks: str) -> bool:
-    """Whether an encoding has one of these hooks of its own."""
-    return any(getattr(type(encoding), hook) is not getattr(Encoding, hook) for hook in hooks)
-
-
 def along(encoding: Encoding, axis: int, count: int, step: int = 1) -> tuple[AttentionContext, Tensor]:
     """Tokens along one axis, on every `step`-th position up to the last of `count`; and where they stand."""
     at = torch.arange((count - 1) % step, count, step)

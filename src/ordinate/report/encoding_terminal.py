@@ -11,7 +11,7 @@ from torch import Tensor
 from ordinate.core.encoding import Encoding
 from ordinate.report import encoding_numbers as numbers
 from ordinate.report.encoding_curves import NOTHING, UNTRAINED, UNTRAINED_RANDOM, flat
-from ordinate.report.encoding_numbers import Setting, overrides
+from ordinate.report.encoding_numbers import Setting
 
 TOKENS = 64  # of the text: with the numbers beside them, they fit into 80 columns
 SIDE = 15  # rows and columns of the grid: odd, so that there is a middle
@@ -72,7 +72,7 @@ def _measured(encoding: Encoding) -> Iterator[tuple[str, Tensor]]:
             yield f"{title}, head 1", values[0]
             yield f"{title}, head {len(values)}", values[-1]
 
-    if overrides(encoding, "embed"):
+    if encoding.overrides("embed"):
         added = numbers.added(encoding, context)
         if added.any():
             similar = torch.cosine_similarity(added, added[query : query + 1], dim=-1)
@@ -84,12 +84,12 @@ def _measured(encoding: Encoding) -> Iterator[tuple[str, Tensor]]:
         else:
             source = "each before it" if text else "the one at ()"
             yield f"How much a token takes from {source}", numbers.taken(encoding, context, 0 if text else query)
-    if overrides(encoding, "rotate", "qk_scores"):
+    if encoding.overrides("rotate", "qk_scores"):
         scores = numbers.equal_scores(encoding, context, query, SETTING.seed)
         yield from by_head("Score of equal vectors", scores.mean(dim=0))
     if (bias := numbers.biases(encoding, context)) is not None:
         yield from by_head("Bias", bias[:, query])
-    if overrides(encoding, "qk_scores", "score_mod") and encoding.family != "rotation":
+    if encoding.overrides("qk_scores", "score_mod") and encoding.family != "rotation":
         changes = numbers.changes(encoding, context, query, SETTING.seed)
         mean, noise = changes.mean(dim=0), changes.std(dim=0).max().item() / math.sqrt(len(changes))
         if (mean.max() - mean.min()).item() > 8 * noise:

@@ -10,10 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from ordinate.core.encoding import Shape
+from ordinate.core.encoding import Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import Positions
-from ordinate.core.precision import upcast
 
 Size = Annotated[
     float | None,

@@ -8,10 +8,9 @@ from jaxtyping import Float, Num
 from torch import Tensor
 from torch.nn import functional as F
 
-from ordinate.core.encoding import Extrapolation, Shape
+from ordinate.core.encoding import Extrapolation, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import LARGEST_POSITION
-from ordinate.core.precision import upcast
 
 Rows = Annotated[int | None, Param("rows of the table; none: the trained length", low=2)]
 Beyond = Annotated[

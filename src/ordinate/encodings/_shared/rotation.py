@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
+from ordinate.core.encoding import upcast
 from ordinate.core.errors import InputError
-from ordinate.core.precision import upcast
 
 Convention = Literal["halves", "interleaved"]
 Angles = tuple[Float[Tensor, "#b #h n w"], Float[Tensor, "#b #h n w"]]

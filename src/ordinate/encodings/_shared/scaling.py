@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
+from ordinate.core.encoding import upcast
 from ordinate.core.errors import InputError
-from ordinate.core.precision import upcast
 from ordinate.encodings._shared.rotation import frequencies
 
 PositionValues = Num[Tensor, "b n 1"]

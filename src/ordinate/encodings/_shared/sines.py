@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
+from ordinate.core.encoding import upcast
 from ordinate.core.parameters import Param
-from ordinate.core.precision import upcast
 
 Base = Annotated[float, Param("longest wavelength over 2 pi", low=1.0)]
 Layout = Annotated[
