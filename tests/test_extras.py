@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ordinate import InputError, cli
-from ordinate.core.extras import EXTRAS, optional, require
+from ordinate.core.extras import EXTRAS, optional, require_extra
 
 DECLARED = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 Hide = Callable[..., None]
@@ -41,7 +41,7 @@ def test_the_extras_are_those_of_the_package() -> None:
 def test_a_missing_package_is_named_with_its_extra(extra: str, name: str, hide: Hide) -> None:
     hide(name)
     with pytest.raises(InputError, match=rf"^this needs {name}: pip install 'ordinate\[{extra}\]'$"):
-        require(extra)
+        require_extra(extra)
     with pytest.raises(InputError, match=rf"^this needs {name}, which cannot be imported .*: pip install 'ordinate\["):
         optional(name)
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from benchmarks import formulas
 from benchmarks.contracts import FAR, VOCABULARY, NotApplicableError, Subject, queries, spread, typed
 from ordinate import AttentionContext, Encoding, ModelConfig, Positions, Transformer, encodings
-from ordinate.core.choice import parse_choice
+from ordinate.core.parsing import parse_choice
 
 OPTIONS = {
     "learned": ("learned(rows=96)", "learned(beyond=clip)", "learned(beyond=interpolate)", "learned(size=none)"),

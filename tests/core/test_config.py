@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate import InputError, ModelConfig, Transformer, preset
-from ordinate.core.choice import Choice, parse_choice
-from ordinate.core.config import build, digest, parse_pairs, parse_value, to_dict
+from ordinate.core.config import build, digest, to_dict
+from ordinate.core.parsing import Choice, parse_choice, parse_pairs, parse_value
 
 
 def test_frozen() -> None:

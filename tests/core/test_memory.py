@@ -9,11 +9,13 @@ from ordinate.core import memory
 from ordinate.core.errors import LONGEST_SENTENCE, LONGEST_WORD, brief
 
 
-def test_a_need_is_told_in_the_same_words_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_states_the_need_and_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: 8 * 10**9)
-    memory.require(8 * 10**9, "a wish")
-    with pytest.raises(InputError, match=r"^a wish would take at least 25 GB of memory, and 8.0 GB are there: ask"):
-        memory.require(25 * 10**9, "a wish")
+    memory.require_memory(8 * 10**9, "it")
+    with pytest.raises(
+        InputError, match=r"^it would take at least 25 GB of memory, but 8.0 GB are available: reduce it$"
+    ):
+        memory.require_memory(25 * 10**9, "it")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ordinate.cli.compare import announce
-from ordinate.core.amounts import duration
+from ordinate.core.display import duration
 from ordinate.store import Store
 from ordinate.studies import cost as costs
 from ordinate.studies.compare import Job

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ordinate import InputError
-from ordinate.core.config import parse_pairs
+from ordinate.core.parsing import parse_pairs
 from ordinate.store import Store
 from ordinate.studies import study_store
 from ordinate.studies.command import write_command

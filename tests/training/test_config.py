@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from ordinate import InputError, tasks
-from ordinate.core.config import parse_pairs, to_dict
+from ordinate.core.config import to_dict
+from ordinate.core.parsing import parse_pairs
 from ordinate.training import RunConfig, resolve
 
 from .runs import small

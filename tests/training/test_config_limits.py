@@ -127,5 +127,5 @@ def test_a_configuration_of_a_larger_machine_can_be_read(monkeypatch: pytest.Mon
     config = resolve(SMALL | dict(dim=2048))
     monkeypatch.setattr(memory, "available", lambda: 10**6)
     assert build(RunConfig, to_dict(config)) == config
-    with pytest.raises(InputError, match="GB are there"):
+    with pytest.raises(InputError, match="GB are available"):
         resolve(SMALL | dict(dim=2048))

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import streamlit as st
 
 from ordinate import encodings
-from ordinate.core.config import parse_value
 from ordinate.core.errors import InputError
+from ordinate.core.parsing import parse_value
 from ordinate.studies.plan import RATES, usual_seeds
 from ordinate.training.config import DIM
 

@@ -9,11 +9,10 @@ import streamlit as st
 
 from ordinate import encodings
 from ordinate.app.figure_view import plain
-from ordinate.core.choice import parse_choice
-from ordinate.core.config import parse_value, write_value
 from ordinate.core.encoding import FAMILIES
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Parameter
+from ordinate.core.parsing import parse_choice, parse_value, write_value
 from ordinate.report.encoding_numbers import Setting
 
 WIDTH = 164  # of a control, in pixels: two fit side by side in a narrow window

@@ -11,9 +11,9 @@ from ordinate import encodings, tasks
 from ordinate.app import figure_view
 from ordinate.app.encoding_controls import ask_parameters
 from ordinate.app.figure_view import plain
-from ordinate.core.choice import Choice, parse_choice
 from ordinate.core.encoding import EXTRAPOLATION, FAMILIES, Encoding, Paper
 from ordinate.core.errors import InputError
+from ordinate.core.parsing import Choice, parse_choice
 from ordinate.report.encoding_figures import EncodingFigures, encoding_figures
 from ordinate.report.encoding_numbers import Setting, make
 

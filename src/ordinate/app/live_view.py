@@ -7,7 +7,7 @@ from ordinate.app import comparison_view, figure_view, jobs
 from ordinate.app.figure_view import plain
 from ordinate.app.run_data import tail
 from ordinate.app.watch import EVERY, Snapshot, Watched, freeze_garbage
-from ordinate.core.amounts import duration
+from ordinate.core.display import duration
 from ordinate.report.colors import styles
 from ordinate.report.curves import learning_curves
 from ordinate.results.comparison import Comparison

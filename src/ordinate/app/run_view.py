@@ -11,8 +11,8 @@ from ordinate.app import figure_view, run_list
 from ordinate.app.figure_view import plain
 from ordinate.app.run_data import RunFacts, machine, read, tail
 from ordinate.app.watch import EVERY, freeze_garbage
-from ordinate.core.amounts import duration
-from ordinate.core.config import write_value
+from ordinate.core.display import duration
+from ordinate.core.parsing import write_value
 from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
 from ordinate.results.run_config import StoredConfig, encoding_name
 from ordinate.results.run_summary import RunSummary

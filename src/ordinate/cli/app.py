@@ -35,10 +35,10 @@ def run(
     """
     from ordinate.app.stores import STORE
     from ordinate.core.errors import InputError
-    from ordinate.core.extras import require
+    from ordinate.core.extras import require_extra
     from ordinate.store import open_store
 
-    require("app")
+    require_extra("app")
     if not 1 <= port <= 65535:
         raise InputError(f"--port must be from 1 to 65535, got {port}")
     open_store(store).check_place()

@@ -25,8 +25,8 @@ def run(
 ) -> None:
     """Measure what encodings cost beside none: parameters, training step, memory, decoding step, attention path."""
     from ordinate import encodings as registry
-    from ordinate.core.choice import split
     from ordinate.core.errors import InputError
+    from ordinate.core.parsing import split
     from ordinate.training.overhead import check
 
     if as_json and as_markdown:
@@ -62,7 +62,7 @@ def _sizes(settings: list[str] | None, memory_length: int | None, quick: bool) -
 
 def _measure(names: list[str], sizes: "BenchSizes") -> tuple[list["Overhead"], bool]:
     """All that was measured until the end, or until it was interrupted."""
-    from ordinate.core.amounts import duration
+    from ordinate.core.display import duration
     from ordinate.training.overhead import measure
 
     rows: list[Overhead] = []

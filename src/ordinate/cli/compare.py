@@ -35,11 +35,11 @@ def run(
     yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask, however many runs there are."),
 ) -> None:
     """Compare encodings on tasks: tune each, run paired seeds, and say which to use, with a report."""
-    from ordinate.core.extras import require
+    from ordinate.core.extras import require_extra
     from ordinate.studies.compare import prepare
     from ordinate.studies.executor import StudyStopped
 
-    require("report")
+    require_extra("report")
     given = read_settings(file, settings, ("task", "encoding"))
     job = prepare(
         tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), within=_time(within), store=store,

@@ -26,7 +26,7 @@ Workers = Annotated[
 
 def read_settings(file: Path | None, pairs: list[str] | None, taken: tuple[str, ...]) -> dict[str, Any]:
     """All settings as one flat dictionary; those in `taken` are arguments or options of the command."""
-    from ordinate.core.config import parse_pairs
+    from ordinate.core.parsing import parse_pairs
 
     given = _flat(_read(file)) | _flat(parse_pairs(pairs or []))
     for key in taken:

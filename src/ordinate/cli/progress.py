@@ -11,7 +11,7 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
-from ordinate.core.amounts import duration
+from ordinate.core.display import duration
 from ordinate.statistics.observations import range_name
 
 if TYPE_CHECKING:

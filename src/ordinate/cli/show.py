@@ -50,8 +50,8 @@ def run(
 
 def _read(what: str, encodings: Sequence[str], tasks: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The name and the parameters in `what`."""
-    from ordinate.core.choice import parse_choice
     from ordinate.core.errors import InputError, nearest
+    from ordinate.core.parsing import parse_choice
 
     known = (*encodings, *tasks)
     if what in known:

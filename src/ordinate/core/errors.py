@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from ordinate.core.letters import written_out
+from ordinate.core.display import escaped
 
 LONGEST_WORD, LONGEST_SENTENCE = 400, 2000  # characters shown of a longer text
 
@@ -28,7 +28,7 @@ class CausalError(InputError):
     """An encoding that is defined for causal attention alone was created for bidirectional attention."""
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The message shown to users: the sentence of an InputError, or the file and the system's error."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename} cannot be used: {error.strerror}" if error.filename else error.strerror
@@ -37,7 +37,7 @@ def told(error: BaseException) -> str:
 
 def brief(sentence: str) -> str:
     """A sentence on one line, without the middle of whatever is too long: a bad value may have a million letters."""
-    line = written_out(" ".join(part.strip() for part in sentence.splitlines()))
+    line = escaped(" ".join(part.strip() for part in sentence.splitlines()))
     words = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: _cut(word[0], LONGEST_WORD), line)
     return _cut(words, LONGEST_SENTENCE)
 

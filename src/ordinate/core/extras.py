@@ -15,7 +15,7 @@ EXTRAS = {
 }
 
 
-def require(extra: str) -> None:
+def require_extra(extra: str) -> None:
     """Refuse to begin what would end in a missing package."""
     missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
     if missing:

@@ -1,4 +1,4 @@
-"""How much memory there is, and the refusal of what needs more of it."""
+"""The memory that this process can use, and the refusal of what needs more."""
 
 import os
 import resource
@@ -15,18 +15,11 @@ def available() -> int:
     return min((_machine(), *_container(), *_shell()))
 
 
-def require(needed: int, what: str) -> None:
+def require_memory(needed: int, what: str) -> None:
     """Refuse what cannot fit, by an estimate that is never too high: `what` names the numbers to change."""
-    there = available()
-    if needed > there:
-        raise InputError(
-            f"{what} would take at least {in_words(needed)} of memory, and {in_words(there)} are there: ask for less"
-        )
-
-
-def in_words(size: int) -> str:
-    """Bytes as people say them."""
-    return f"{size / 1e9:,.0f} GB" if size >= 1e10 else f"{size / 1e9:.1f} GB"
+    if needed > (most := available()):
+        sizes = (f"{size / 1e9:,.0f} GB" if size >= 1e10 else f"{size / 1e9:.1f} GB" for size in (needed, most))
+        raise InputError("{} would take at least {} of memory, but {} are available: reduce it".format(what, *sizes))
 
 
 def _machine() -> int:

@@ -10,10 +10,9 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from ordinate.core.choice import Choice
-from ordinate.core.config import write_value
-from ordinate.core.errors import InputError, nearest, told
+from ordinate.core.errors import InputError, error_text, nearest
 from ordinate.core.parameters import Parameter, checked, parameters
+from ordinate.core.parsing import Choice, write_value
 
 T = TypeVar("T")
 
@@ -43,7 +42,7 @@ class Registry(Generic[T]):
             found = plugin.load()
         except (Exception, SystemExit) as error:  # a broken plug-in must be named, whatever its fault
             raise InputError(
-                f"{self.kind} {name!r} comes from {plugin.value}, which cannot be loaded: {told(error)}"
+                f"{self.kind} {name!r} comes from {plugin.value}, which cannot be loaded: {error_text(error)}"
             ) from error
         if isinstance(found, ModuleType):
             return self._from_module(found.__name__)
@@ -63,7 +62,7 @@ class Registry(Generic[T]):
             if (source := self.source(name)) is None:
                 raise
             raise InputError(
-                f"{self.kind} {name!r} comes from {source}, which cannot be made: {told(error)}"
+                f"{self.kind} {name!r} comes from {source}, which cannot be made: {error_text(error)}"
             ) from error
 
     def source(self, name: str) -> str | None:

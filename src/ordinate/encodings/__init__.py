@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from ordinate.core.choice import parse_choice
 from ordinate.core.encoding import Encoding, Shape
 from ordinate.core.errors import AxesError, InputError
-from ordinate.core.memory import require
+from ordinate.core.memory import require_memory
+from ordinate.core.parsing import parse_choice
 from ordinate.core.registry import Registry
 from ordinate.core.seeds import generator
 
@@ -51,17 +51,14 @@ def create(
     shape = Shape(dim, heads, length, layers, causal, axes, head_dim, token_size)
     checked = registry.checked(name, parameters)
     with torch.device("meta"):  # without storage, to see how much it takes
-        _check_memory(registry.make(name, shape, **checked))
+        empty = registry.make(name, shape, **checked)
+    tensors = (*empty.parameters(), *empty.buffers())
+    require_memory(sum(t.numel() * t.element_size() for t in tensors), f"{empty.name} with these parameters")
     encoding = registry.make(name, shape, **checked)
     if not any(p.is_meta for p in encoding.parameters()):
         encoding.reset(generator(seed, "init", "encoding", encoding.name, 0))
     encoding.parameters_given = checked
     return encoding
-
-
-def _check_memory(encoding: Encoding) -> None:
-    tensors = (*encoding.parameters(), *encoding.buffers())
-    require(sum(tensor.numel() * tensor.element_size() for tensor in tensors), f"{encoding.name} with these parameters")
 
 
 def _check_name(name: Any) -> None:

@@ -13,7 +13,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
-from ordinate.core.memory import require
+from ordinate.core.memory import require_memory
 from ordinate.core.seeds import seed_of
 from ordinate.lm.config import TrunkConfig
 from ordinate.lm.ranks import Ranks
@@ -104,6 +104,6 @@ def check_fit(config: TrunkConfig, corpus: Corpus, ranks: Ranks) -> None:
                 f"{length + 1:,}: prepare more text, or set a smaller length"
             )
     if ranks.world == 1:
-        require(STATE * config.model.weights, f"training {config.size} with dim {config.model.dim}")
+        require_memory(STATE * config.model.weights, f"training {config.size} with dim {config.model.dim}")
     if config.batch % ranks.world:
         raise InputError(f"a batch of {config.batch} sequences cannot be shared by {ranks.world} ranks evenly")

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ordinate import encodings as registry
-from ordinate.core.choice import Choice
 from ordinate.core.combine import combine
 from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
+from ordinate.core.parsing import Choice
 from ordinate.model.config import ModelConfig
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ordinate.core.choice import Choice, parse_choice
 from ordinate.core.config import build, settle
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.parameters import LARGEST_WHOLE
+from ordinate.core.parsing import Choice, parse_choice
 from ordinate.encodings import canonical
 
 # Sizes past these are mistakes; what a machine can hold is less.

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
-from ordinate.core.memory import require
+from ordinate.core.memory import require_memory
 from ordinate.core.positions import AttentionContext, Positions
 from ordinate.core.seeds import generator
 from ordinate.model.assemble import check_encodings, distinct, make_encodings
@@ -30,7 +30,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: ModelConfig, encodings: Sequence[Encoding] | None = None, *, seed: int = 0) -> None:
         super().__init__()
-        require(4 * config.weights, f"a model of dim {config.dim} and {config.layers} layers")
+        require_memory(4 * config.weights, f"a model of dim {config.dim} and {config.layers} layers")
         self.config = config
         device = torch.get_default_device()
         with torch.device("meta"):  # shapes first: `reset` draws the weights once

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from ordinate.core.choice import parse_choice
 from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
+from ordinate.core.parsing import parse_choice
 from ordinate.core.positions import AttentionContext
 from ordinate.report import encoding_charts as charts
 from ordinate.report import encoding_numbers as numbers

@@ -10,7 +10,7 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from ordinate.core.letters import plain
+from ordinate.core.display import printable
 
 LARGEST = 1e100  # no measured number is as large, and its square is infinite
 
@@ -128,7 +128,7 @@ def _either(readers: list[Reader], value: Any, name: str, where: str) -> Any:
 
 
 def _text(value: Any, name: str, where: str) -> Any:
-    if not isinstance(value, str) or not plain(value):
+    if not isinstance(value, str) or not printable(value):
         raise _misfit(value, name, where)
     return value
 

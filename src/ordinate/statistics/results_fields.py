@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from ordinate.core.display import escaped, printable
 from ordinate.core.errors import nearest
-from ordinate.core.letters import plain, written_out
 from ordinate.statistics.large.columns import UNKNOWN
 from ordinate.statistics.observations import SPLITS, Direction
 
@@ -23,7 +23,7 @@ class FieldError(Exception):
 
 def brief(text: str, most: int = 60) -> str:
     """A text from a file inside a sentence: not too long, and nothing that a terminal obeys."""
-    return written_out(text if len(text) <= most else f"{text[: most - 3]}...")
+    return escaped(text if len(text) <= most else f"{text[: most - 3]}...")
 
 
 class Names(dict[str, int]):
@@ -40,7 +40,7 @@ class Names(dict[str, int]):
             raise FieldError(f"{self.column} is empty")
         if len(name) > LONGEST_NAME:
             raise FieldError(f"{self.column} has {len(name):,} letters, more than the {LONGEST_NAME:,} of a name")
-        if not plain(name):
+        if not printable(name):
             raise FieldError(f"{self.column} has a character that cannot be shown: '{brief(name)}'")
         if name != text:
             number = self[name]

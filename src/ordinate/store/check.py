@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from ordinate.core.config import digest
-from ordinate.core.errors import InputError, OtherVersionError, told
+from ordinate.core.errors import InputError, OtherVersionError, error_text
 from ordinate.store.claim import SILENCE, Claim
 from ordinate.store.files import folder_fault, refuse_link
 from ordinate.store.run import AT_WORK, Run
@@ -114,7 +114,7 @@ def _of_run(run: Run) -> Iterator[Fault]:
             _look(run)
         leftovers = run.leftovers()
     except (InputError, OSError) as error:
-        yield Fault(run.folder, told(error), other=isinstance(error, OtherVersionError))
+        yield Fault(run.folder, error_text(error), other=isinstance(error, OtherVersionError))
         return
     yield from _of_environment(run)
     yield from map(leftover, leftovers)
@@ -128,7 +128,7 @@ def _of_environment(run: Run) -> Iterator[Fault]:
         if path.exists():
             _ = run.machine
     except (InputError, OSError) as error:
-        yield Fault(path, told(error), other=isinstance(error, OtherVersionError))
+        yield Fault(path, error_text(error), other=isinstance(error, OtherVersionError))
 
 
 def _look(run: Run) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
-from ordinate.core.errors import InputError, told
+from ordinate.core.errors import InputError, error_text
 from ordinate.results.run_config import encoding_name
 from ordinate.results.run_summary import OutsideScore, RunSummary
 from ordinate.results.schema import read, write
@@ -61,7 +61,7 @@ class RunTable:
                 refuse_link(run.folder)
                 rows.append(self.row(run))
             except (InputError, OSError) as error:
-                damaged[run.id] = told(error)  # one damaged run must not hide the others
+                damaged[run.id] = error_text(error)  # one damaged run must not hide the others
         return rows, damaged
 
     def row(self, run: Run) -> RunSummary:

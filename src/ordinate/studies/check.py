@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.core.config import digest, to_dict
-from ordinate.core.errors import InputError, OtherVersionError, told
+from ordinate.core.errors import InputError, OtherVersionError, error_text
 from ordinate.store import Run, Store
 from ordinate.store.check import LOCK, Fault, bad_folder, left, leftover, look_at_files
 from ordinate.store.check import faults as faults_of_runs
@@ -41,7 +41,7 @@ def _that_cannot_go_on(run: Run) -> Iterator[Fault]:
     try:
         check_resumable(run)
     except (InputError, OSError) as error:
-        yield Fault(run.folder, told(error))
+        yield Fault(run.folder, error_text(error))
 
 
 def _of_studies(store: Store) -> Iterator[Fault]:
@@ -69,7 +69,7 @@ def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
     except OtherVersionError as error:
         yield Fault(folder, str(error), other=True)
     except (InputError, OSError) as error:
-        yield Fault(folder, told(error))
+        yield Fault(folder, error_text(error))
         return
     yield from _of_report(folder)
     if driver(folder) is None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from ordinate.core.config import write_value
-from ordinate.core.letters import plain
+from ordinate.core.display import printable
+from ordinate.core.parsing import write_value
 from ordinate.studies.plan import Seeds, Study
 
 _OPTIONS = {"--encodings": 1, "--quick": 0, "--within": 1, "--seeds": 1, "--rates": 1}  # with how many words after it
@@ -31,7 +31,7 @@ def check_command(text: Any) -> str:
 
     A store that it names is left out.
     """
-    words = shlex.split(text) if isinstance(text, str) and plain(text) else []
+    words = shlex.split(text) if isinstance(text, str) and printable(text) else []
     if words[:2] != ["ordinate", "compare"]:
         raise ValueError("its command is none")
     kept, rest = words[:2], iter(words[2:])

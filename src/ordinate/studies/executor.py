@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from ordinate.core.errors import told
+from ordinate.core.errors import error_text
 from ordinate.store import Store
 from ordinate.training import Progress, RunConfig, train
 
@@ -64,7 +64,7 @@ class Plain:
             try:
                 train(config, self.store, report)
             except Exception as error:  # kept with the run, whatever it is
-                failures[config.id] = self.store.run(config.id).error or told(error)
+                failures[config.id] = self.store.run(config.id).error or error_text(error)
                 watch(Event("failed", config, error=failures[config.id]))
             else:
                 watch(Event("done", config))

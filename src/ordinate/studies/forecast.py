@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ordinate.core.amounts import duration
+from ordinate.core.display import duration
 from ordinate.statistics.holm import seeds_needed
 from ordinate.studies import cost
 from ordinate.studies.compare import Job

@@ -17,7 +17,7 @@ from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
-from ordinate.core.memory import require
+from ordinate.core.memory import require_memory
 from ordinate.store import Store
 from ordinate.studies.executor import Event, EventWatch, StudyStopped
 from ordinate.training import Progress, RunConfig
@@ -88,7 +88,7 @@ class Local:
         wanted = max(1, len(cores) // threads) if workers is None else workers
         if wanted < 1:
             raise InputError(f"workers must be at least 0 (none: all in this process), got {wanted}")
-        require(wanted * WORKER, f"{wanted} workers")
+        require_memory(wanted * WORKER, f"{wanted} workers")
         self.store, self.threads = store, threads
         # Two drivers with one pinned worker each would meet on one core, so only a full machine is pinned.
         pinned = wanted == len(cores) and threads == 1

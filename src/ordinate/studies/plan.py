@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from ordinate import encodings as all_encodings
 from ordinate import tasks as all_tasks
-from ordinate.core.choice import split
 from ordinate.core.config import to_dict
+from ordinate.core.display import printable
 from ordinate.core.errors import InputError
-from ordinate.core.letters import plain
+from ordinate.core.parsing import split
 from ordinate.statistics.holm import pairs_of, seeds_needed
 from ordinate.statistics.looks import MOST
 from ordinate.statistics.phrases import USUAL_SEEDS, few_seeds_words
@@ -68,7 +68,7 @@ class Study:
         if not bases or any((task, encoding) != (c.task, c.model.encoding) for task, encoding, c in bases):
             raise ValueError("it compares other things than it runs")
         quick, gave_up, seeds = content["quick"], content["gave_up"], content["seeds"]
-        if not isinstance(quick, bool) or not all(isinstance(part, str) and plain(part) for part in gave_up):
+        if not isinstance(quick, bool) or not all(isinstance(part, str) and printable(part) for part in gave_up):
             raise ValueError("quick or gave_up has the wrong type")
         if seeds != "auto" and type(seeds) is not int:
             raise ValueError(f"seeds is {seeds!r}")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ordinate.core.errors import InputError, told
+from ordinate.core.errors import InputError, error_text
 from ordinate.core.task import Task
 from ordinate.results.run_result import RunResult
 from ordinate.statistics.observations import RangeKey
@@ -33,7 +33,7 @@ class StudyResults:
                     return None
                 self._results[config.id] = self._usable(config, run.result)
             except (InputError, OSError) as error:
-                self.damaged[config.id] = self.failed[config.id] = told(error)
+                self.damaged[config.id] = self.failed[config.id] = error_text(error)
         return self._results.get(config.id)
 
     def _usable(self, config: RunConfig, result: RunResult) -> RunResult:

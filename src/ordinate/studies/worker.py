@@ -27,7 +27,7 @@ def main(store: str, core: str = "") -> None:
             os._exit(0)
 
     from ordinate.core.config import build
-    from ordinate.core.errors import told
+    from ordinate.core.errors import error_text
     from ordinate.store import Store
     from ordinate.training import RunConfig, attempt
 
@@ -37,7 +37,7 @@ def main(store: str, core: str = "") -> None:
         try:
             done = attempt(config, Store(Path(store)), lambda now: say(kind="progress", progress=asdict(now)))
         except Exception as error:  # kept with the run
-            say(kind="failed", error=told(error))
+            say(kind="failed", error=error_text(error))
         else:
             say(kind="done" if done else "elsewhere")
     os._exit(0)  # unloading torch takes a second

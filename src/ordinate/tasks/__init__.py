@@ -4,8 +4,8 @@ import inspect
 import sys
 from typing import Any
 
-from ordinate.core.choice import parse_choice
 from ordinate.core.errors import InputError
+from ordinate.core.parsing import parse_choice
 from ordinate.core.registry import Registry
 from ordinate.core.task import Task
 

@@ -10,11 +10,11 @@ from typing import Any, Literal
 import torch
 
 from ordinate import encodings, tasks
-from ordinate.core.choice import parse_choice
 from ordinate.core.config import build, digest, settle
 from ordinate.core.coverage import Coverage
-from ordinate.core.errors import InputError, nearest, told
-from ordinate.core.memory import require
+from ordinate.core.errors import InputError, error_text, nearest
+from ordinate.core.memory import require_memory
+from ordinate.core.parsing import parse_choice
 from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
 from ordinate.training.config_limits import STATE, check_memory, check_numbers
@@ -166,7 +166,7 @@ def _try(config: ModelConfig, task: Task, width: int) -> None:
     with torch.device("meta"):
         model = Transformer(config)
         weights = sum(weight.numel() for weight in model.parameters())
-        require(STATE * weights, f"training a model with {config.encoding} and its {weights} parameters")
+        require_memory(STATE * weights, f"training a model with {config.encoding} and its {weights} parameters")
         for part in model.parts:
             for what in {"segments", "relation"} & set(part.extra_inputs):
                 raise InputError(f"{part.name} reads the {what} of tokens, which {task.name} does not give")
@@ -182,7 +182,7 @@ def _try(config: ModelConfig, task: Task, width: int) -> None:
             if not sources:
                 raise
             name, source = min(sources.items())
-            raise InputError(f"{name} comes from {source}, and a model fails with it: {told(error)}") from error
+            raise InputError(f"{name} comes from {source}, and a model fails with it: {error_text(error)}") from error
 
 
 def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:

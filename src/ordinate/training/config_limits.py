@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ordinate.core.errors import InputError
-from ordinate.core.memory import require
+from ordinate.core.memory import require_memory
 from ordinate.core.parameters import LARGEST_INTEGER, LARGEST_NUMBER, LARGEST_WHOLE
 from ordinate.core.positions import LARGEST_POSITION
 from ordinate.core.task import Task
@@ -48,7 +48,7 @@ def check_numbers(settings: Mapping[str, Any]) -> None:
 def check_memory(config: "RunConfig", task: Task) -> None:
     """Refuse a run that cannot fit into memory. Each part is estimated from below, so what fits is never refused."""
     for what, size in _needs(config, task):
-        require(size, what)
+        require_memory(size, what)
 
 
 def _needs(config: "RunConfig", task: Task) -> Iterator[tuple[str, int]]:

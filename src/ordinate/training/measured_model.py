@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
-from ordinate.core.memory import require
+from ordinate.core.memory import require_memory
 from ordinate.core.positions import AttentionContext
 from ordinate.model import ModelConfig, Transformer
 from ordinate.model.inputs import check_inputs, check_relation
@@ -48,7 +48,7 @@ class Inputs:
         if "segments" in reads:
             arguments["segments"] = (index >= length // 2).long()[None]
         if "relation" in reads:
-            require(8 * length**2, f"the relations of {length} tokens")
+            require_memory(8 * length**2, f"the relations of {length} tokens")
             arguments["relation"] = (index[:, None] - index).abs()[None]
         return Inputs(tokens, arguments)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ordinate.core.config import settle
 from ordinate.core.errors import InputError
-from ordinate.core.memory import require
+from ordinate.core.memory import require_memory
 from ordinate.core.positions import AttentionContext
 from ordinate.encodings import canonical
 from ordinate.model import BoundEncoding, Transformer
@@ -56,7 +56,7 @@ class BenchSizes:
         check_numbers(vars(self))
         for batch, length in ((self.batch, self.length), (1, self.memory_length)):
             kept = 4 * batch * length * 10 * self.dim  # a layer's at least, for its backward pass
-            require(kept, f"batch {batch} of length {length} at dim {self.dim}")
+            require_memory(kept, f"batch {batch} of length {length} at dim {self.dim}")
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ordinate.core.config import to_dict, write_value
+from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
+from ordinate.core.parsing import write_value
 from ordinate.training.config import FROM_TASK, resolve
 
 Settings = dict[str, Any]

@@ -78,7 +78,7 @@ def show(plan: dict[str, Any], file: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ordinate.core.amounts import duration
+    from ordinate.core.display import duration
     from ordinate.lm.token_counts import write_tokens
 
     console = Console(file=file, highlight=False, markup=False, width=None if file.isatty() else 120)

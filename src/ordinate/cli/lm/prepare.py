@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ordinate.cli.options import AsJson, Workers
-from ordinate.core.amounts import counted, duration, storage
+from ordinate.core.display import counted, duration, storage
 
 if TYPE_CHECKING:
     from ordinate.cli.progress import Bar
@@ -54,12 +54,12 @@ def run(
     """
     from ordinate.cli.progress import Bar
     from ordinate.core.errors import InputError
-    from ordinate.core.extras import require
+    from ordinate.core.extras import require_extra
     from ordinate.text import prepare, request
     from ordinate.text.outlook import look_ahead
     from ordinate.text.prepare import cores
 
-    require("lm")
+    require_extra("lm")
     wanted = request(
         source, vocabulary=vocabulary, tokenizer=tokenizer, tokenizer_bytes=tokenizer_bytes, valid=valid, seed=seed,
         max_shards=max_shards, revision=revision,

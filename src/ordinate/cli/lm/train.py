@@ -22,7 +22,7 @@ from ordinate.cli.lm.request import (
     resolve_request,
 )  # fmt: skip
 from ordinate.cli.options import AsJson, read_settings
-from ordinate.core.amounts import duration
+from ordinate.core.display import duration
 from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
-from ordinate.core.amounts import counted
+from ordinate.core.display import counted
 
 if TYPE_CHECKING:
     from ordinate.store import Store
@@ -49,7 +49,7 @@ def run(
 
 def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
     """What was moved, and what to type to get it again."""
-    from ordinate.core.errors import InputError, told
+    from ordinate.core.errors import InputError, error_text
     from ordinate.store.check import set_aside
     from ordinate.studies.check import ways_back
 
@@ -61,7 +61,7 @@ def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
         try:
             place = set_aside(store, path)
         except (InputError, OSError) as error:  # which is no reason to leave the others
-            stayed[path] = told(error)
+            stayed[path] = error_text(error)
             continue
         if place is None:
             stayed[path] = "somebody is at work on it"
@@ -72,7 +72,7 @@ def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
             try:
                 _remove(store, fault.path)
             except (InputError, OSError) as error:
-                stayed[fault.path] = told(error)
+                stayed[fault.path] = error_text(error)
             else:
                 if os.path.lexists(fault.path):
                     stayed[fault.path] = "somebody may be at work there"

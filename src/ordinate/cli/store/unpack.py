@@ -7,7 +7,7 @@ from tempfile import NamedTemporaryFile
 
 import typer
 
-from ordinate.core.amounts import counted
+from ordinate.core.display import counted
 
 
 def run(

@@ -1,9 +1,9 @@
-"""What a terminal would obey or hide is written out."""
+"""What a terminal would obey or hide is escaped."""
 
 import pytest
 
 from ordinate import InputError
-from ordinate.core.letters import plain, written_out
+from ordinate.core.display import escaped, printable
 
 
 @pytest.mark.parametrize(
@@ -14,9 +14,9 @@ from ordinate.core.letters import plain, written_out
         ("\x9b2J", "\\x9b2J"), ("\u200b", "\\u200b"),
     ],
 )  # fmt: skip
-def test_letters_that_cannot_be_seen_are_written_out(text: str, shown: str | None) -> None:
-    assert plain(text) == (shown is None) and written_out(text) == (text if shown is None else shown)
-    assert plain(written_out(text))
+def test_letters_that_cannot_be_seen_are_escaped(text: str, shown: str | None) -> None:
+    assert printable(text) == (shown is None) and escaped(text) == (text if shown is None else shown)
+    assert printable(escaped(text))
 
 
 def test_no_sentence_carries_them() -> None:
