@@ -10,6 +10,7 @@ from ordinate.core.errors import InputError, nearest
 from ordinate.core.parameters import LARGEST_INTEGER, Parameter
 
 C = TypeVar("C")
+DERIVED = -(LARGEST_INTEGER + 1)  # the default of a number that `__post_init__` computes from other settings
 
 
 def build(cls: type[C], *layers: Mapping[str, Any]) -> C:
@@ -26,7 +27,7 @@ def build(cls: type[C], *layers: Mapping[str, Any]) -> C:
         if key not in known:
             problems.append(f"unknown key {key}: {nearest(key, known)}")
             continue
-        if value is None and known[key].default is None:
+        if value is None and known[key].default in (None, DERIVED):
             continue
         try:
             values[key] = _value(hints[key], key, value)
@@ -48,10 +49,12 @@ def settle(config: Any) -> list[str]:
     """
     hints, problems = get_type_hints(type(config)), []
     for field in dataclasses.fields(config):
-        if field.default is None and getattr(config, field.name) is None:
+        value = getattr(config, field.name)
+        if field.default in (None, DERIVED) and value in (None, field.default):
+            object.__setattr__(config, field.name, field.default)
             continue
         try:
-            object.__setattr__(config, field.name, _value(hints[field.name], field.name, getattr(config, field.name)))
+            object.__setattr__(config, field.name, _value(hints[field.name], field.name, value))
         except InputError as error:
             problems.append(str(error))
     return problems

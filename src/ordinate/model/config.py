@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ordinate.core.config import build, settle
+from ordinate.core.config import DERIVED, build, settle
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.parameters import LARGEST_WHOLE
 from ordinate.core.parsing import Choice, parse_choice
 from ordinate.encodings import canonical
 
-# Sizes past these are mistakes; what a machine can hold is less.
+# Larger sizes are mistakes; what a machine can hold is less.
 MOST = dict.fromkeys(
     ("vocabulary", "dim", "heads", "length", "kv_heads", "head_dim", "hidden", "classes"), LARGEST_WHOLE
-) | dict(layers=1024, axes=16)  # the deepest transformers that anyone has trained had a thousand layers
+) | dict(layers=1024, axes=16)  # the deepest transformers so far have a thousand layers
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class ModelConfig:
     heads: int = 4
     layers: int = 2
     length: int = 32  # the trained length
-    kv_heads: int = None  # type: ignore[assignment]  # by default heads; fewer: grouped-query attention
-    head_dim: int = None  # type: ignore[assignment]  # by default dim / heads
-    hidden: int = None  # type: ignore[assignment]  # width of the feed-forward layer; by default 4 * dim
+    kv_heads: int = DERIVED  # heads; fewer: grouped-query attention
+    head_dim: int = DERIVED  # dim / heads
+    hidden: int = DERIVED  # width of the feed-forward layer: 4 * dim
     causal: bool = True
     axes: int = 1
     norm: Literal["layer", "rms"] = "layer"
@@ -39,32 +39,29 @@ class ModelConfig:
     qk_norm: bool = False
     dropout: float = 0.1  # on embeddings and on what each branch adds; never on attention weights
     readout: Literal["tokens", "mean", "first", "last", "readout"] = "tokens"
-    classes: int = None  # type: ignore[assignment]  # by default the vocabulary
+    classes: int = DERIVED  # vocabulary
     tied: bool = False
-    init_std: float | None = None  # of matrices; none: 1 / sqrt(fan_in). The same start for all encodings
-    embedding_std: float | None = None  # of token embeddings; none: 1 / sqrt(dim)
+    init_std: float | None = None  # std of matrices at initialization; none: 1 / sqrt(fan_in) of each
+    embedding_std: float | None = None  # std of token embeddings at initialization; none: 1 / sqrt(dim), see token_std
     document_positions: Literal["restart", "continue"] = "restart"  # in packed documents
     document_mask: bool = True  # tokens attend within their own document only
 
     def __post_init__(self) -> None:
-        problems = settle(self)
-        if problems:
+        if problems := settle(self):
             raise InputError("; ".join(problems))
-        given_none = {name for name in MOST if getattr(self, name) is None}
-        problems = []
-        if self.head_dim is None and self.heads > 0 and self.dim % self.heads:
+        if self.head_dim == DERIVED and self.heads > 0 and self.dim % self.heads:
             problems.append(f"{self.heads} heads do not divide dim {self.dim}: choose dim divisible by heads")
+        problems += [
+            f"{name} must be at least 1 and at most {most}, got {value}"
+            for name, most in MOST.items()
+            if (value := getattr(self, name)) != DERIVED and not 1 <= value <= most
+        ]
         derived = dict(
             kv_heads=self.heads, head_dim=self.dim // max(self.heads, 1), hidden=4 * self.dim, classes=self.vocabulary
         )
         for name, value in derived.items():
-            if getattr(self, name) is None:
+            if getattr(self, name) == DERIVED:
                 object.__setattr__(self, name, value)
-        problems += [
-            f"{name} must be at least 1 and at most {most}, got {value}"
-            for name, most in MOST.items()
-            if name not in given_none and not 1 <= (value := getattr(self, name)) <= most
-        ]
         if not problems and self.heads % self.kv_heads:
             problems.append(f"kv_heads {self.kv_heads} must divide heads {self.heads}")
         if not 0.0 <= self.dropout < 1.0:
@@ -90,11 +87,12 @@ class ModelConfig:
 
     @property
     def token_std(self) -> float:
+        """The std of token embeddings at initialization."""
         return self.embedding_std or self.dim**-0.5
 
     @property
     def weights(self) -> int:
-        """How many numbers the matrices of the network hold; those of encodings are not among them."""
+        """The number of parameters in matrices, without those of encodings."""
         attention = 2 * self.dim * self.head_dim * (self.heads + self.kv_heads)
         forward = (3 if self.activation == "swiglu" else 2) * self.dim * self.hidden
         tables = self.vocabulary + (0 if self.tied else self.classes)
@@ -110,31 +108,22 @@ class ModelConfig:
 PRESETS: dict[str, dict[str, Any]] = {
     "classic": {},
     "modern": dict(
-        norm="rms",
-        activation="swiglu",
-        bias=False,
-        qk_norm=True,
-        dropout=0.0,
-        tied=True,
-        length=1024,
+        norm="rms", activation="swiglu", bias=False, qk_norm=True, dropout=0.0, tied=True, length=1024,
         vocabulary=65_536,
     ),
-}
+}  # fmt: skip
 PRESETS |= {
     # for one machine without an accelerator: the first trains in minutes, the second in hours
     "nano": PRESETS["modern"] | dict(dim=96, layers=4, heads=3, length=256, vocabulary=4_096),
     "micro": PRESETS["modern"] | dict(dim=256, layers=4, heads=4, length=256, vocabulary=4_096),
 }
 PRESETS |= {
-    # 0.02 as their documents have it: meant for such widths, and far too small for narrow models
+    # 0.02 as in the documents of these sizes: meant for such widths, and far too small for narrow models
     size: PRESETS["modern"] | dict(dim=dim, layers=layers, heads=heads, init_std=0.02, embedding_std=0.02)
     for size, dim, layers, heads in (
-        ("tiny", 512, 6, 8),
-        ("small", 768, 12, 12),
-        ("medium", 1024, 24, 16),
-        ("large", 2048, 16, 32),
+        ("tiny", 512, 6, 8), ("small", 768, 12, 12), ("medium", 1024, 24, 16), ("large", 2048, 16, 32),
     )
-}
+}  # fmt: skip
 
 
 def preset(name: str, *more: Mapping[str, Any], **settings: Any) -> ModelConfig:
