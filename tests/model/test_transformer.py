@@ -399,7 +399,7 @@ def test_presets_start_as_their_documents_say(size: str) -> None:
     config = preset(size, encoding="learned")
     assert (config.init_std, config.embedding_std, config.token_std) == (0.02, 0.02, 0.02)
     with torch.device("meta"):  # the size of the table follows that of the tokens
-        assert Transformer(config).encodings[0].std == 0.02
+        assert Transformer(config).encodings[0].adding.std == 0.02
     few = preset(size, encoding="none", vocabulary=300, layers=1, hidden=512)
     found = spreads(Transformer(few))
     assert found.pop("embedding.weight")[0] == pytest.approx(0.02, rel=0.1)

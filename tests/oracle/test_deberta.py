@@ -13,7 +13,7 @@ from ordinate import InputError
 from ordinate.core.encoding import Encoding
 from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
-from ordinate.encodings.deberta import log_bucket
+from ordinate.encodings._shared.buckets import deberta_bucket
 from ordinate.model import BoundEncoding, attend
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -27,11 +27,13 @@ bucket_counts = st.sampled_from([None, 4, 5, 8])
 def test_buckets(buckets: int, farthest: int) -> None:
     """Every gap on both sides, past the farthest too."""
     gaps = torch.arange(-3000, 3001)
-    assert torch.equal(log_bucket(gaps, buckets, farthest), make_log_bucket_position(gaps, buckets, farthest).long())
+    assert torch.equal(
+        deberta_bucket(gaps, buckets, farthest), make_log_bucket_position(gaps, buckets, farthest).long()
+    )
 
 
 def test_known_buckets() -> None:
-    assert log_bucket(torch.tensor([100, -100, 200, 300]), 256, 512).tolist() == [100, -100, 169, 207]
+    assert deberta_bucket(torch.tensor([100, -100, 200, 300]), 256, 512).tolist() == [100, -100, 169, 207]
 
 
 @compare

@@ -9,7 +9,7 @@ from x_transformers.x_transformers import RelativePositionBias
 
 from ordinate.core.positions import AttentionContext, Positions
 from ordinate.encodings import create
-from ordinate.encodings._shared.buckets import log_bucket
+from ordinate.encodings._shared.buckets import t5_bucket
 
 compare = settings(deadline=None, derandomize=True, max_examples=20)
 bucket_counts = st.sampled_from([4, 7, 8, 20, 32, 33, 64])
@@ -24,7 +24,7 @@ def test_buckets(buckets: int, farthest: int, causal: bool) -> None:
     theirs = T5Attention._relative_position_bucket(
         -gaps, bidirectional=not causal, num_buckets=buckets, max_distance=farthest
     )
-    assert torch.equal(log_bucket(gaps, causal=causal, buckets=buckets, farthest=farthest), theirs)
+    assert torch.equal(t5_bucket(gaps, causal=causal, buckets=buckets, farthest=farthest), theirs)
 
 
 @compare

@@ -153,15 +153,9 @@ class AttentionContext:
     def query_block(self, start: int, stop: int) -> "AttentionContext":
         """Queries `start` to `stop`, exclusive, and the keys that any of them attends to."""
         end = self.start + stop if self.causal else self.k.length
+        q, k = self.q.slice(start, stop), self.k.slice(0, end)
         relation = None if self.relation is None else self.relation[:, start:stop, :end]
-        return AttentionContext(
-            self.q.slice(start, stop),
-            self.k.slice(0, end),
-            self.causal,
-            self.mask_documents,
-            self.start + start,
-            relation,
-        )
+        return replace(self, q=q, k=k, start=self.start + start, relation=relation)
 
     def query_features(self, features: Float[Tensor, "b k w"]) -> Float[Tensor, "b q w"]:
         """Select the features of the queries from those of all keys."""

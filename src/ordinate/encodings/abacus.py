@@ -28,8 +28,7 @@ class Abacus(Encoding):
         "Transformers Can Do Arithmetic with the Right Embeddings",
         ("Sean McLeish", "Arpit Bansal", "Alex Stein", "Neel Jain", "John Kirchenbauer", "Brian R. Bartoldson",
          "Bhavya Kailkhura", "Abhinav Bhatele", "Jonas Geiping", "Avi Schwarzschild", "Tom Goldstein"),
-        2024,
-        "2405.17399",
+        2024, "2405.17399",
     )  # fmt: skip
 
     def __init__(
@@ -44,12 +43,11 @@ class Abacus(Encoding):
         check_digits("abacus", digits)
         super().__init__(shape, extrapolation="untrained", extra_inputs=("tokens", "neighbors"))
         self.adding = Adding(shape, size, dropout)
-        matched = self.adding.matched
-        self.digits, self.std = digits, 0.02 if matched is None else matched
+        self.digits = digits
         self.table = nn.Parameter(torch.empty(rows, shape.dim))
 
     def reset(self, generator: torch.Generator) -> None:
-        nn.init.normal_(self.table, std=self.std, generator=generator)
+        nn.init.normal_(self.table, std=self.adding.std, generator=generator)
 
     def ids(self, positions: Positions) -> Int[Tensor, "#b n"]:
         """The row that each token looks up."""

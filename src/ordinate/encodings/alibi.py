@@ -1,15 +1,15 @@
 """A penalty that grows linearly with distance."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from ordinate.core.encoding import Encoding, Paper, Shape, upcast
+from ordinate.core.encoding import Encoding, Shape, upcast
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
-from ordinate.encodings._shared.slopes import slopes
+from ordinate.encodings._shared.slopes import ALIBI, Sides, check_sides, slopes
 
 
 class Alibi(Encoding):
@@ -19,25 +19,17 @@ class Alibi(Encoding):
     family = "bias"
     usual = True
     formula = r"-m_h\,|i-j|,\quad m_h = 2^{-8h/H}"
-    paper = Paper(
-        "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",
-        ("Ofir Press", "Noah A. Smith", "Mike Lewis"),
-        2021,
-        "2108.12409",
-    )
+    paper = ALIBI
 
     def __init__(
         self,
         shape: Shape,
         *,
-        sides: Annotated[
-            Literal["symmetric", "asymmetric"], Param("in bidirectional models: one slope for both sides, or two")
-        ] = "symmetric",
+        sides: Sides = "symmetric",
         ratio: Annotated[float, Param("asymmetric: slope to the right over slope to the left", low=0.0)] = 2.0,
         max_bias: Annotated[float, Param("the flattest head has slope 2^-max_bias", low=0.01)] = 8.0,
     ) -> None:
-        if sides == "asymmetric" and shape.causal:
-            raise InputError("alibi with sides=asymmetric is for bidirectional models: a causal one never looks right")
+        check_sides("alibi", shape, sides)
         if ratio != 2.0 and sides != "asymmetric":
             raise InputError(f"alibi has ratio {ratio:g}, which only sides=asymmetric reads")
         super().__init__(shape, shift_invariant=True, real_positions=True)

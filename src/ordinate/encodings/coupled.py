@@ -52,12 +52,11 @@ class Coupled(Encoding):
             extra_inputs=("tokens", "neighbors") if counts else (),
         )
         self.adding = Adding(shape, size, dropout)
-        matched = self.adding.matched
-        self.source, self.digits, self.std = source, digits, 0.02 if matched is None else matched
+        self.source, self.digits = source, digits
         self.table = nn.Parameter(torch.empty(rows, shape.dim))
 
     def reset(self, generator: torch.Generator) -> None:
-        nn.init.normal_(self.table, std=self.std, generator=generator)
+        nn.init.normal_(self.table, std=self.adding.std, generator=generator)
 
     def ids(self, positions: Positions) -> Int[Tensor, "#b n"]:
         """The row that each token looks up."""

@@ -27,8 +27,7 @@ class Cpb(Encoding):
         "Swin Transformer V2: Scaling Up Capacity and Resolution",
         ("Ze Liu", "Han Hu", "Yutong Lin", "Zhuliang Yao", "Zhenda Xie", "Yixuan Wei", "Jia Ning", "Yue Cao",
          "Zheng Zhang", "Li Dong", "Furu Wei", "Baining Guo"),
-        2021,
-        "2111.09883",
+        2021, "2111.09883",
     )  # fmt: skip
 
     def __init__(
@@ -53,13 +52,9 @@ class Cpb(Encoding):
                 f"cpb has window {window}, which distance={distance} does not read: choose distance=window"
             )
         super().__init__(
-            shape,
-            extrapolation="extends",
-            shift_invariant=True,
-            per_layer=not share_layers,
-            axes=(1, 2),
+            shape, extrapolation="extends", shift_invariant=True, per_layer=not share_layers, axes=(1, 2),
             real_positions=True,
-        )
+        )  # fmt: skip
         self.activation, self.distance, self.bound = activation, distance, bound
         self.window = window or max(math.ceil(shape.length ** (1 / shape.axes)), 2)
         widths = [shape.axes, *[hidden] * depth]
@@ -93,11 +88,9 @@ class Cpb(Encoding):
     def relative_only(self) -> bool:
         return self.shape.axes == 1
 
-    def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b #h q k"] | None:
         if self.shape.axes == 1:
-            text = super().bias(context)
-            assert text is not None
-            return text
+            return super().bias(context)
         offsets = context.q.values[:, :, None] - context.k.values[:, None]
         known = _distinct(offsets)
         if known is None:

@@ -30,8 +30,7 @@ class Dape(Encoding):
         "DAPE: Data-Adaptive Positional Encoding for Length Extrapolation",
         ("Chuanyang Zheng", "Yihang Gao", "Han Shi", "Minbin Huang", "Jingyao Li", "Jing Xiong", "Xiaozhe Ren",
          "Michael Ng", "Xin Jiang", "Zhenguo Li", "Yu Li"),
-        2024,
-        "2405.14722",
+        2024, "2405.14722",
     )  # fmt: skip
 
     def __init__(

@@ -10,6 +10,7 @@ from ordinate.core.encoding import Encoding, Extrapolation, Features, Keys, Pape
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
+from ordinate.encodings._shared.buckets import deberta_bucket
 from ordinate.encodings._shared.skew import skew_positions, skewed_product
 
 
@@ -67,7 +68,7 @@ class Deberta(Encoding):
 
     def rows(self, relative: Num[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """The row of `vectors` for each relative position; a causal model needs none for keys ahead."""
-        distance = relative if self.buckets is None else log_bucket(relative, self.buckets, self.farthest)
+        distance = relative if self.buckets is None else deberta_bucket(relative, self.buckets, self.farthest)
         return (distance if self.shape.causal else distance + self.span).clamp(0, len(self.vectors) - 1)
 
     def qk_scores(self, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None) -> Scores:
@@ -101,13 +102,3 @@ def _by_key(k: Float[Tensor, "b h k e"], line: Float[Tensor, "h g e"], queries: 
         low = first + queries - start - part.shape[2] + 1
         parts.append(skewed_product(part, line[:, low : low + queries + part.shape[2] - 1], part.shape[2] - 1, queries))
     return torch.cat(parts, dim=2)
-
-
-def log_bucket(relative: Num[Tensor, "*shape"], buckets: int, farthest: int) -> Int[Tensor, "*shape"]:
-    """Distances up to half of the buckets as they are, larger ones on a logarithmic scale, as in DeBERTa v2."""
-    middle, distance = buckets // 2, relative.abs()
-    ratio = distance.clamp(min=middle).float() / middle
-    # float32 and this order of operations: the boundaries of pretrained models depend on the rounding
-    full = torch.full((), (farthest - 1) / middle, dtype=torch.float32, device=relative.device).log()
-    far = torch.ceil(ratio.log() / full * (middle - 1)).long() + middle
-    return torch.where(distance <= middle, relative, far * relative.sign())

@@ -26,8 +26,7 @@ class Fire(Encoding):
         "Functional Interpolation for Relative Positions Improves Long Context Transformers",
         ("Shanda Li", "Chong You", "Guru Guruganesh", "Joshua Ainslie", "Santiago Ontanon", "Manzil Zaheer",
          "Sumit Sanghai", "Yiming Yang", "Sanjiv Kumar", "Srinadh Bhojanapalli"),
-        2023,
-        "2310.04418",
+        2023, "2310.04418",
     )  # fmt: skip
 
     def __init__(

@@ -33,8 +33,7 @@ class Fope(Encoding):
         "Fourier Position Embedding: Enhancing Attention's Periodic Extension for Length Generalization",
         ("Ermo Hua", "Che Jiang", "Xingtai Lv", "Kaiyan Zhang", "Youbang Sun", "Yuchen Fan", "Xuekai Zhu", "Biqing Qi",
          "Ning Ding", "Bowen Zhou"),
-        2024,
-        "2412.17739",
+        2024, "2412.17739",
     )  # fmt: skip
 
     def __init__(

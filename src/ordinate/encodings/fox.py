@@ -32,13 +32,9 @@ class Fox(Encoding):
         start: Annotated[float, Param("b at the start: 5 forgets 0.7 % with every token, 0 forgets half")] = 5.0,
     ) -> None:
         super().__init__(
-            shape,
-            shift_invariant=True,
-            causal_only=True,
-            per_layer=True,
-            real_positions=True,
+            shape, shift_invariant=True, causal_only=True, per_layer=True, real_positions=True,
             feature_width=shape.heads,
-        )
+        )  # fmt: skip
         self.start = start
         self.weight = nn.Parameter(torch.empty(shape.heads, shape.dim))
         self.offset = nn.Parameter(torch.empty(shape.heads))

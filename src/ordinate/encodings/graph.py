@@ -23,8 +23,7 @@ class Graph(Encoding):
         "Do Transformers Really Perform Bad for Graph Representation?",
         ("Chengxuan Ying", "Tianle Cai", "Shengjie Luo", "Shuxin Zheng", "Guolin Ke", "Di He", "Yanming Shen",
          "Tie-Yan Liu"),
-        2021,
-        "2106.05234",
+        2021, "2106.05234",
     )  # fmt: skip
 
     def __init__(
@@ -36,13 +35,9 @@ class Graph(Encoding):
         std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
     ) -> None:
         super().__init__(
-            shape,
-            shift_invariant=True,
-            per_layer=not share_layers,
-            axes=(1, 2, 3),
-            extra_inputs=("relation",),
+            shape, shift_invariant=True, per_layer=not share_layers, axes=(1, 2, 3), extra_inputs=("relation",),
             real_positions=True,
-        )
+        )  # fmt: skip
         self.farthest, self.std = farthest, std
         self.table = nn.Parameter(torch.empty(farthest + 2, shape.heads))  # the first row: no path
 

@@ -38,12 +38,10 @@ class Learned(Encoding):
         super().__init__(shape, **row_range.declared(shape))
         self.row_range = row_range
         self.adding = Adding(shape, size, dropout, scale_tokens)
-        matched = self.adding.matched
-        self.std = 0.02 if matched is None else matched  # 0.02: GPT-2's and BERT's
         self.table = nn.Parameter(torch.empty(row_range.rows, shape.dim))
 
     def reset(self, generator: torch.Generator) -> None:
-        nn.init.normal_(self.table, std=self.std, generator=generator)
+        nn.init.normal_(self.table, std=self.adding.std, generator=generator)
 
     def relabel(self, positions: Num[Tensor, "#b n 1"]) -> Num[Tensor, "#b n 1"]:
         return self.row_range.relabel(positions)

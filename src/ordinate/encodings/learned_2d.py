@@ -48,8 +48,6 @@ class Learned2D(Encoding):
         super().__init__(shape, axes=(2,), **row_range.declared(shape))
         self.mode, self.row_range, side = mode, row_range, row_range.rows
         self.adding = Adding(shape, size, dropout, scale_tokens)
-        matched = self.adding.matched
-        self.std = 0.02 if matched is None else matched  # of what is added; 0.02: that of vision transformers
         widths = {"sum": (shape.dim, shape.dim), "concatenate": (shape.dim - shape.dim // 2, shape.dim // 2)}.get(mode)
         self.cells = nn.Parameter(torch.empty(side, side, shape.dim)) if widths is None else None
         self.row = None if widths is None else nn.Parameter(torch.empty(side, widths[0]))
@@ -57,7 +55,7 @@ class Learned2D(Encoding):
 
     def reset(self, generator: torch.Generator) -> None:
         for table in self.parameters():
-            std = self.std / math.sqrt(2) if self.mode == "sum" else self.std  # two are added
+            std = self.adding.std / math.sqrt(2 if self.mode == "sum" else 1)  # a sum of two has the std of one
             nn.init.normal_(table, std=std, generator=generator)
 
     def relabel(self, positions: Num[Tensor, "#b n 2"]) -> Num[Tensor, "#b n 2"]:

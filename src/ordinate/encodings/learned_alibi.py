@@ -1,15 +1,14 @@
 """A penalty that grows linearly with distance, with trained slopes."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Paper, Shape, upcast
-from ordinate.core.errors import InputError
+from ordinate.core.encoding import Encoding, Shape, upcast
 from ordinate.core.parameters import Param
-from ordinate.encodings._shared.slopes import slopes
+from ordinate.encodings._shared.slopes import ALIBI, Sides, check_sides, slopes
 
 
 class LearnedAlibi(Encoding):
@@ -18,27 +17,17 @@ class LearnedAlibi(Encoding):
 
     family = "bias"
     formula = r"-e^{w_h}\,|i-j|,\quad w_h = -\tfrac{8h}{H} \ln 2 \text{ at the start}"
-    paper = Paper(
-        "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",
-        ("Ofir Press", "Noah A. Smith", "Mike Lewis"),
-        2021,
-        "2108.12409",
-    )
+    paper = ALIBI
 
     def __init__(
         self,
         shape: Shape,
         *,
-        sides: Annotated[
-            Literal["symmetric", "asymmetric"], Param("in bidirectional models: one slope for both sides, or two")
-        ] = "symmetric",
+        sides: Sides = "symmetric",
         max_bias: Annotated[float, Param("the flattest head starts with slope 2^-max_bias", low=0.01)] = 8.0,
         share_layers: Annotated[bool, Param("the same slopes for all layers")] = True,
     ) -> None:
-        if sides == "asymmetric" and shape.causal:
-            raise InputError(
-                "learned_alibi with sides=asymmetric is for bidirectional models: a causal one never looks right"
-            )
+        check_sides("learned_alibi", shape, sides)
         super().__init__(shape, shift_invariant=True, per_layer=not share_layers, real_positions=True)
         self.max_bias = max_bias
         self.log_slopes = nn.Parameter(torch.empty(2 if sides == "asymmetric" else 1, shape.heads))  # left, right

@@ -22,8 +22,7 @@ class MRope(Encoding):
         ("Peng Wang", "Shuai Bai", "Sinan Tan", "Shijie Wang", "Zhihao Fan", "Jinze Bai", "Keqin Chen", "Xuejing Liu",
          "Jialin Wang", "Wenbin Ge", "Yang Fan", "Kai Dang", "Mengfei Du", "Xuancheng Ren", "Rui Men", "Dayiheng Liu",
          "Chang Zhou", "Jingren Zhou", "Junyang Lin"),
-        2024,
-        "2409.12191",
+        2024, "2409.12191",
     )  # fmt: skip
 
     def __init__(

@@ -25,8 +25,7 @@ class Path(Encoding):
         "PaTH Attention: Position Encoding via Accumulating Householder Transformations",
         ("Songlin Yang", "Yikang Shen", "Kaiyue Wen", "Shawn Tan", "Mayank Mishra", "Liliang Ren", "Rameswar Panda",
          "Yoon Kim"),
-        2025,
-        "2505.16381",
+        2025, "2505.16381",
     )  # fmt: skip
 
     def __init__(
@@ -40,13 +39,9 @@ class Path(Encoding):
         self.rank, self.conv = rank, conv
         self.sizes = (rank if conv > 1 else 0, self.width, shape.heads)
         super().__init__(
-            shape,
-            shift_invariant=True,
-            causal_only=True,
-            per_layer=True,
-            real_positions=True,
+            shape, shift_invariant=True, causal_only=True, per_layer=True, real_positions=True,
             feature_width=sum(self.sizes),
-        )
+        )  # fmt: skip
         self.down = nn.Parameter(torch.empty(rank, shape.dim))
         self.up = nn.Parameter(torch.empty(self.width, rank))
         self.taps = nn.Parameter(torch.empty(conv, self.width)) if conv > 1 else None

@@ -28,8 +28,7 @@ class Pope(Encoding):
     paper = Paper(
         "Decoupling the \"What\" and \"Where\" With Polar Coordinate Positional Embeddings",
         ("Anand Gopalakrishnan", "Robert Csordás", "Jürgen Schmidhuber", "Michael C. Mozer"),
-        2025,
-        "2509.10534",
+        2025, "2509.10534",
     )  # fmt: skip
 
     def __init__(

@@ -23,8 +23,7 @@ class RandomFourier(Encoding):
         "Fourier Features Let Networks Learn High Frequency Functions in Low Dimensional Domains",
         ("Matthew Tancik", "Pratul P. Srinivasan", "Ben Mildenhall", "Sara Fridovich-Keil", "Nithin Raghavan",
          "Utkarsh Singhal", "Ravi Ramamoorthi", "Jonathan T. Barron", "Ren Ng"),
-        2020,
-        "2006.10739",
+        2020, "2006.10739",
     )  # fmt: skip
 
     matrix: Tensor

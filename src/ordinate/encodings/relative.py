@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding, Paper, Shape, upcast
+from ordinate.core.encoding import Encoding, Shape, upcast
 from ordinate.core.parameters import Param
+from ordinate.encodings._shared.buckets import RAFFEL
 
 
 class Relative(Encoding):
@@ -16,13 +17,7 @@ class Relative(Encoding):
 
     family = "bias"
     formula = r"B_{h,\,\mathrm{clip}(i-j,\,\pm K)}"
-    paper = Paper(
-        "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
-        ("Colin Raffel", "Noam Shazeer", "Adam Roberts", "Katherine Lee", "Sharan Narang", "Michael Matena",
-         "Yanqi Zhou", "Wei Li", "Peter J. Liu"),
-        2019,
-        "1910.10683",
-    )  # fmt: skip
+    paper = RAFFEL
 
     def __init__(
         self,

@@ -2,13 +2,10 @@
 
 from typing import Annotated
 
-import torch
-from torch import Tensor
-
 from ordinate.core.encoding import Encoding, Features, Keys, Paper, Queries, Scores, Shape, upcast
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
-from ordinate.encodings._shared.rotation import Convention, even_width, frequencies, turn_at
+from ordinate.encodings._shared.rotation import Convention, even_width, windowed_scores
 
 
 class Rerope(Encoding):
@@ -35,24 +32,12 @@ class Rerope(Encoding):
     ) -> None:
         even_width("rerope", shape.head_dim, shape.dim, shape.heads)
         super().__init__(
-            shape,
-            extrapolation="extends" if leak else "clips",
-            shift_invariant=True,
-            side_dependent=False,
+            shape, extrapolation="extends" if leak else "clips", shift_invariant=True, side_dependent=False,
             real_positions=True,
-        )
+        )  # fmt: skip
         self.window, self.leak, self.base, self.pairs = window or max(shape.length // 2, 1), leak, base, pairs
 
     def qk_scores(self, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None) -> Scores:
-        theta = frequencies(self.shape.head_dim, self.base, q.device)
-        i, j = upcast(context.q.values[..., 0]), upcast(context.k.values[..., 0])
-        scaled, relative = q * q.shape[-1] ** -0.5, context.relative_positions()[:, None]
+        far = self.leak * upcast(context.q.values[..., 0]), self.leak * upcast(context.k.values[..., 0])
         edge = (1 - self.leak) * self.window
-
-        def product(i: Tensor, j: Tensor) -> Tensor:
-            return turn_at(scaled, i, theta, self.pairs) @ turn_at(k, j, theta, self.pairs).mT
-
-        scores = torch.where(relative < self.window, product(i, j), product(self.leak * i + edge, self.leak * j))
-        if context.causal:
-            return scores
-        return torch.where(relative > -self.window, scores, product(self.leak * i - edge, self.leak * j))
+        return windowed_scores(q, k, context, far, window=self.window, edge=edge, base=self.base, convention=self.pairs)

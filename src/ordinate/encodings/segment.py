@@ -37,12 +37,10 @@ class Segment(Encoding):
         super().__init__(shape, shift_invariant=True, axes=(1, 2, 3), extra_inputs=("segments",), real_positions=True)
         # no scale_tokens: beside another encoding it would scale that one's positions too
         self.adding = Adding(shape, size, dropout)
-        matched = self.adding.matched
-        self.std = 0.02 if matched is None else matched  # 0.02: BERT's
         self.table = nn.Parameter(torch.empty(segments, shape.dim))
 
     def reset(self, generator: torch.Generator) -> None:
-        nn.init.normal_(self.table, std=self.std, generator=generator)
+        nn.init.normal_(self.table, std=self.adding.std, generator=generator)
 
     def embed(self, x: Float[Tensor, "b n d"], positions: Positions) -> Float[Tensor, "b n d"]:
         if positions.segments is None:

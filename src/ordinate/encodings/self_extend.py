@@ -2,13 +2,10 @@
 
 from typing import Annotated
 
-import torch
-from torch import Tensor
-
 from ordinate.core.encoding import Encoding, Features, Keys, Paper, Queries, Scores, Shape
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext
-from ordinate.encodings._shared.rotation import Convention, even_width, frequencies, turn_at
+from ordinate.encodings._shared.rotation import Convention, even_width, windowed_scores
 
 
 class SelfExtend(Encoding):
@@ -25,8 +22,7 @@ class SelfExtend(Encoding):
         "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning",
         ("Hongye Jin", "Xiaotian Han", "Jingfeng Yang", "Zhimeng Jiang", "Zirui Liu", "Chia-Yuan Chang",
          "Huiyuan Chen", "Xia Hu"),
-        2024,
-        "2401.01325",
+        2024, "2401.01325",
     )  # fmt: skip
 
     def __init__(
@@ -45,16 +41,6 @@ class SelfExtend(Encoding):
         self.group, self.window, self.base, self.pairs = group, window or max(shape.length // 4, 1), base, pairs
 
     def qk_scores(self, q: Queries, k: Keys, context: AttentionContext, features: Features | None = None) -> Scores:
-        theta = frequencies(self.shape.head_dim, self.base, q.device)
-        i, j = context.q.values[..., 0], context.k.values[..., 0]
-        scaled, relative = q * q.shape[-1] ** -0.5, context.relative_positions()[:, None]
-        far_i, far_j = i // self.group, j // self.group
+        far = context.q.values[..., 0] // self.group, context.k.values[..., 0] // self.group
         edge = self.window - self.window // self.group  # groups go on where single tokens end
-
-        def product(i: Tensor, j: Tensor) -> Tensor:
-            return turn_at(scaled, i, theta, self.pairs) @ turn_at(k, j, theta, self.pairs).mT
-
-        scores = torch.where(relative < self.window, product(i, j), product(far_i + edge, far_j))
-        if context.causal:
-            return scores
-        return torch.where(relative > -self.window, scores, product(far_i - edge, far_j))
+        return windowed_scores(q, k, context, far, window=self.window, edge=edge, base=self.base, convention=self.pairs)

@@ -20,8 +20,7 @@ class Sinusoidal(Encoding):
         "Attention Is All You Need",
         ("Ashish Vaswani", "Noam Shazeer", "Niki Parmar", "Jakob Uszkoreit", "Llion Jones", "Aidan N. Gomez",
          "Lukasz Kaiser", "Illia Polosukhin"),
-        2017,
-        "1706.03762",
+        2017, "1706.03762",
     )  # fmt: skip
 
     def __init__(

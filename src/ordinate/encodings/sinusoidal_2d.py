@@ -26,8 +26,7 @@ class Sinusoidal2D(Encoding):
         "End-to-End Object Detection with Transformers",
         ("Nicolas Carion", "Francisco Massa", "Gabriel Synnaeve", "Nicolas Usunier", "Alexander Kirillov",
          "Sergey Zagoruyko"),
-        2020,
-        "2005.12872",
+        2020, "2005.12872",
     )  # fmt: skip
 
     def __init__(

@@ -58,10 +58,8 @@ class Swin(Encoding):
     def relative_only(self) -> bool:
         return self.shape.axes == 1
 
-    def bias(self, context: AttentionContext) -> Float[Tensor, "#b h q k"]:
+    def bias(self, context: AttentionContext) -> Float[Tensor, "#b #h q k"] | None:
         if self.shape.axes == 1:
-            text = super().bias(context)
-            assert text is not None
-            return text
+            return super().bias(context)
         offsets = context.q.values[:, :, None] - context.k.values[:, None]
         return upcast(nn.functional.embedding(self.index(offsets), self.table)).movedim(-1, 1)

@@ -7,10 +7,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.core.encoding import Encoding, Features, Heads, Paper, Prepared, Shape, Side, upcast
-from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.positions import AttentionContext, Positions
-from ordinate.encodings._shared.buckets import log_bucket
+from ordinate.encodings._shared.buckets import Buckets, Farthest, check_buckets, t5_bucket
 
 
 class Tupe(Encoding):
@@ -35,16 +34,12 @@ class Tupe(Encoding):
         shape: Shape,
         *,
         rows: Annotated[int | None, Param("positions that have a vector; none: the trained length", low=2)] = None,
-        buckets: Annotated[int, Param("how many ranges of distances; bidirectional models split them", low=4)] = 32,
-        farthest: Annotated[int, Param("distance from which on all share the last bucket", low=2)] = 128,
+        buckets: Buckets = 32,
+        farthest: Farthest = 128,
         untied: Annotated[bool, Param("the token at position 0 is [CLS], which sees all keys alike")] = False,
         std: Annotated[float, Param("spread of the starting position vectors and biases", low=0.0, high=1e3)] = 1.0,
     ) -> None:
-        exact = buckets // (2 if shape.causal else 4)
-        if farthest <= exact:
-            raise InputError(
-                f"tupe keeps {exact} distances exact with {buckets} buckets: farthest must exceed that, got {farthest}"
-            )
+        check_buckets("tupe", shape, buckets, farthest)
         self.rows = rows or max(shape.length, 2)
         super().__init__(
             shape, extrapolation="untrained" if self.rows > shape.length else "refuses", max_positions=self.rows
@@ -78,9 +73,8 @@ class Tupe(Encoding):
         self.check_range(context.k)
         q, k = self.projected(context.q, self.queries), self.projected(context.k, self.keys)
         matched = torch.einsum("bqhe,bkhe->bhqk", q * (2 * self.shape.head_dim) ** -0.5, k)
-        bucket = log_bucket(
-            context.relative_positions(), causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest
-        )
+        relative = context.relative_positions()
+        bucket = t5_bucket(relative, causal=self.shape.causal, buckets=self.buckets, farthest=self.farthest)
         bias = matched + upcast(nn.functional.embedding(bucket, self.table)).movedim(-1, 1)
         if self.to_first is None:
             return bias

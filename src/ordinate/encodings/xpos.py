@@ -22,8 +22,7 @@ class XPos(Encoding):
         "A Length-Extrapolatable Transformer",
         ("Yutao Sun", "Li Dong", "Barun Patra", "Shuming Ma", "Shaohan Huang", "Alon Benhaim", "Vishrav Chaudhary",
          "Xia Song", "Furu Wei"),
-        2022,
-        "2212.10554",
+        2022, "2212.10554",
     )  # fmt: skip
 
     def __init__(

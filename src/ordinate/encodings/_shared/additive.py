@@ -38,6 +38,11 @@ class Adding:
         """The requested root mean square; None keeps that of the definition."""
         return self.shape.matched(self.size, self.scale_tokens)
 
+    @property
+    def std(self) -> float:
+        """The standard deviation of a trained table at the start; by definition 0.02, as in GPT-2, BERT and ViT."""
+        return 0.02 if self.matched is None else self.matched
+
     def factor(self, mean_square: float) -> float:
         """The factor that scales values of this mean square to `matched`."""
         return 1.0 if self.matched is None or mean_square == 0 else self.matched * math.sqrt(1 / mean_square)

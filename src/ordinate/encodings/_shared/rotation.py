@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from ordinate.core.encoding import upcast
+from ordinate.core.encoding import Heads, Keys, Queries, Scores, upcast
 from ordinate.core.errors import InputError
+from ordinate.core.positions import AttentionContext
 
 Convention = Literal["halves", "interleaved"]
 Angles = tuple[Float[Tensor, "#b #h n w"], Float[Tensor, "#b #h n w"]]
@@ -48,7 +49,7 @@ def lay_out(
     return cos.repeat_interleave(2, dim=-1), torch.stack((-sin, sin), dim=-1).flatten(-2)
 
 
-def turn(x: Float[Tensor, "b h n e"], state: Angles, convention: Convention) -> Float[Tensor, "b h n e"]:
+def turn(x: Heads, state: Angles, convention: Convention) -> Heads:
     """Rotate the first channels of x, as many as the angles cover; computed in float32, cast last."""
     cos, sin = state
     width = cos.shape[-1]
@@ -61,14 +62,22 @@ def turn(x: Float[Tensor, "b h n e"], state: Angles, convention: Convention) -> 
     return rotated if rest is None else torch.cat((rotated, rest), dim=-1)
 
 
-def turn_at(
-    x: Float[Tensor, "b h n e"],
-    positions: Num[Tensor, "#b n"],
-    theta: Float[Tensor, " pairs"],
-    convention: Convention,
-) -> Float[Tensor, "b h n e"]:
-    """Rotate x as RoPE does at these positions."""
-    return turn(x, spread(angles(theta, positions).unsqueeze(1), convention), convention)
+def windowed_scores(
+    q: Queries, k: Keys, context: AttentionContext, far: tuple[Tensor, Tensor], *,
+    window: int, edge: float, base: float, convention: Convention,
+) -> Scores:  # fmt: skip
+    """Scores of RoPE within a window; past it, positions are those of `far` (of queries, of keys), and `edge` is added
+    to every distance."""
+    theta, scale = frequencies(q.shape[-1], base, q.device), q.shape[-1] ** -0.5
+    relative = context.relative_positions()[:, None]
+
+    def product(i: Num[Tensor, "#b q"], j: Num[Tensor, "#b k"]) -> Tensor:
+        state_q, state_k = (spread(angles(theta, at).unsqueeze(1), convention) for at in (i, j))
+        return turn(q * scale, state_q, convention) @ turn(k, state_k, convention).mT
+
+    near = product(context.q.values[..., 0], context.k.values[..., 0])
+    scores = torch.where(relative < window, near, product(far[0] + edge, far[1]))
+    return scores if context.causal else torch.where(relative > -window, scores, product(far[0] - edge, far[1]))
 
 
 def _partner(x: Tensor, convention: Convention) -> Tensor:

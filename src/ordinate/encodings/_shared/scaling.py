@@ -36,24 +36,25 @@ class Unscaled:
 
 
 @dataclass(frozen=True)
-class Linear(Unscaled):
-    """Position interpolation (Chen et al. 2023): positions shrink by the factor."""
+class Extending(Unscaled):
+    """A context `factor` times longer than the trained one."""
 
     factor: float
 
     extends: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Linear(Extending):
+    """Position interpolation (Chen et al. 2023): positions shrink by the factor."""
 
     def __call__(self, positions: PositionValues) -> Scaled:
         return frequencies(self.width, self.base) / self.factor, 1.0
 
 
 @dataclass(frozen=True)
-class Ntk(Unscaled):
+class Ntk(Extending):
     """NTK-aware (bloc97 2023): a larger base, so that the slowest pair is interpolated and the fastest kept."""
-
-    factor: float
-
-    extends: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_channels("ntk", self.width)
@@ -63,13 +64,11 @@ class Ntk(Unscaled):
 
 
 @dataclass(frozen=True)
-class Dynamic(Unscaled):
+class Dynamic(Extending):
     """NTK-aware with a base that grows with the current length, and is unscaled up to the original one."""
 
-    factor: float
     original: int
 
-    extends: ClassVar[bool] = True
     changing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -82,10 +81,9 @@ class Dynamic(Unscaled):
 
 
 @dataclass(frozen=True)
-class Yarn(Unscaled):
+class Yarn(Extending):
     """YaRN (Peng et al. 2023): fast pairs kept, slow pairs interpolated, a ramp between; attention sharpened."""
 
-    factor: float
     original: int
     beta_fast: float
     beta_slow: float
@@ -93,8 +91,6 @@ class Yarn(Unscaled):
     mscale: float | None
     mscale_all_dim: float | None
     attention_factor: float | None
-
-    extends: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_original("yarn", self.original)
@@ -128,15 +124,12 @@ class Yarn(Unscaled):
 
 
 @dataclass(frozen=True)
-class Llama3(Unscaled):
+class Llama3(Extending):
     """Llama 3: by wavelength, slow pairs divided by the factor, fast ones kept, smooth between."""
 
-    factor: float
     original: int
     low: float
     high: float
-
-    extends: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.low >= self.high:
@@ -149,16 +142,14 @@ class Llama3(Unscaled):
 
 
 @dataclass(frozen=True)
-class LongRope(Unscaled):
+class LongRope(Extending):
     """LongRoPE (Ding et al. 2024): a divisor for every pair, one list up to the original length, another past it."""
 
-    factor: float
     original: int
     short: tuple[float, ...] | None
     long: tuple[float, ...] | None
     attention_factor: float | None
 
-    extends: ClassVar[bool] = True
     changing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
