@@ -162,6 +162,15 @@ class AttentionContext:
         return features[:, self.start : self.start + self.q.length]
 
 
+def count_real(real: Bool[Tensor, "#b n"], document_ids: Int[Tensor, "#b n"] | None = None) -> Int[Tensor, "#b n"]:
+    """The number of real tokens up to each token, counted within its document; `document_ids` number the documents."""
+    count = real.long().cumsum(dim=1)
+    if document_ids is None:
+        return count
+    starts = torch.nn.functional.pad(document_ids.diff(dim=1) != 0, (1, 0), value=True)
+    return count - torch.where(starts, count - real.long(), 0).cummax(dim=1).values
+
+
 def check_positions(
     positions: Tensor, *, batch: int, length: int, axes: int, values: bool = True, whole: str = ""
 ) -> Num[Tensor, "#b n axes"]:

@@ -31,10 +31,7 @@ class Cope(Encoding):
     )
 
     def __init__(
-        self,
-        shape: Shape,
-        *,
-        positions: Annotated[int, Param("how far it can count", low=2, high=32_767)] = 64,
+        self, shape: Shape, *, positions: Annotated[int, Param("how far it can count", low=2, high=32_767)] = 64
     ) -> None:
         super().__init__(shape, extrapolation="clips", shift_invariant=True, causal_only=True, per_layer=True)
         self.table = nn.Parameter(torch.empty(shape.head_dim, positions))

@@ -22,10 +22,7 @@ class Learned2D(Encoding):
     family = "added"
     formula = r"x_{(r,c)} \mapsto x_{(r,c)} + R_r + C_c"
     paper = Paper(
-        "Reformer: The Efficient Transformer",
-        ("Nikita Kitaev", "Lukasz Kaiser", "Anselm Levskaya"),
-        2020,
-        "2001.04451",
+        "Reformer: The Efficient Transformer", ("Nikita Kitaev", "Lukasz Kaiser", "Anselm Levskaya"), 2020, "2001.04451"
     )
 
     def __init__(

@@ -49,9 +49,8 @@ def attend(
     elif why := unsupported(path, q, k, bound):
         raise InputError(f"the {path} path does not support this: {why}")
     width = v.shape[-1]
-    if (
-        width < q.shape[-1] and not bound.encoding.needs_scores
-    ):  # fused kernels need equal widths; the encoding widened q and k
+    if width < q.shape[-1] and not bound.encoding.needs_scores:
+        # the encoding widened q and k, and fused kernels need equal widths
         return _PATHS[path](q, k, pad(v, (0, q.shape[-1] - width)), bound, features)[..., :width]
     return _PATHS[path](q, k, v, bound, features)
 
@@ -152,9 +151,8 @@ def weights(q: Tensor, k: Tensor, bound: BoundEncoding, features: Features | Non
 
 
 def _explicit(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Features | None) -> Tensor:
-    return bound.encoding.weighted_values(scores(q, k, bound, features).softmax(dim=-1), upcast(v), bound.context).to(
-        v.dtype
-    )
+    weights = scores(q, k, bound, features).softmax(dim=-1)
+    return bound.encoding.weighted_values(weights, upcast(v), bound.context).to(v.dtype)
 
 
 def _in_blocks(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Features | None) -> Tensor:

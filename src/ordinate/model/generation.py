@@ -85,9 +85,8 @@ def _pick(
 ) -> Int[Tensor, " b"]:
     if temperature == 0.0:
         return logits.argmax(dim=-1)
-    probability = ((logits.float() - logits.amax(dim=-1, keepdim=True).float()) / max(temperature, 1e-6)).softmax(
-        dim=-1
-    )
+    scaled = (logits.float() - logits.amax(dim=-1, keepdim=True).float()) / max(temperature, 1e-6)
+    probability = scaled.softmax(dim=-1)
     if top_k is not None and top_k < probability.shape[-1]:
         least = probability.topk(top_k, dim=-1).values[:, -1:]
         probability = probability.masked_fill(probability < least, 0.0)

@@ -10,14 +10,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ordinate.core.positions import AttentionContext, Positions
+from ordinate.core.positions import AttentionContext, Positions, count_real
 
 
 def number_documents(document_ids: Int[Tensor, "b n"]) -> Int[Tensor, "b n"]:
     """Number the documents of each row from left to right: an id that occurs again later is another document."""
-    change = torch.zeros_like(document_ids)
-    change[:, 1:] = document_ids[:, 1:] != document_ids[:, :-1]
-    return change.cumsum(dim=1)
+    return torch.nn.functional.pad(document_ids.diff(dim=1) != 0, (1, 0)).cumsum(dim=1)
 
 
 def count_positions(
@@ -29,13 +27,7 @@ def count_positions(
 
     Padding has the position of the last real token before it, or 0.
     """
-    count = padding_mask.long().cumsum(dim=1) + before
-    if document_ids is not None:
-        first = torch.ones_like(document_ids, dtype=torch.bool)
-        first[:, 1:] = document_ids[:, 1:] != document_ids[:, :-1]
-        ahead = (count - padding_mask.long()).expand(len(document_ids), -1)  # real tokens before this one
-        count = count - torch.where(first, ahead, 0).cummax(dim=1).values
-    return (count - 1).clamp(min=0).unsqueeze(-1)
+    return (count_real(padding_mask, document_ids) + before - 1).clamp(min=0).unsqueeze(-1)
 
 
 @dataclass(frozen=True)

@@ -15,20 +15,15 @@ def of_sequences(
         return x.mean(dim=1) if readout == "mean" else x[:, 0 if readout == "first" else -1]
     if readout == "mean":
         return (x * padding_mask.unsqueeze(-1)).sum(dim=1) / padding_mask.sum(dim=1, keepdim=True)
-    first = readout == "first"
-    at = (
-        padding_mask.int().argmax(dim=1)
-        if first
-        else padding_mask.shape[1] - 1 - padding_mask.flip(1).int().argmax(dim=1)
-    )
+    real = padding_mask.int()
+    at = real.argmax(dim=1) if readout == "first" else real.shape[1] - 1 - real.flip(1).argmax(dim=1)
     return x[torch.arange(len(x), device=x.device), at.expand(len(x))]
 
 
 def of_documents(x: Float[Tensor, "b n d"], readout: str, ids: Int[Tensor, "#b n"]) -> Float[Tensor, "documents d"]:
     """The same for each document, in their order."""
-    document_ids = Documents.of(ids.expand(len(x), -1))
-    line = x.flatten(0, 1)
+    documents, line = Documents.of(ids.expand(len(x), -1)), x.flatten(0, 1)
     if readout == "mean":
-        sums = x.new_zeros(len(document_ids.starts), x.shape[-1]).index_add(0, document_ids.number, line)
-        return sums / document_ids.lengths[:, None]
-    return line[document_ids.starts if readout == "first" else document_ids.starts + document_ids.lengths - 1]
+        sums = x.new_zeros(len(documents.starts), x.shape[-1]).index_add(0, documents.number, line)
+        return sums / documents.lengths[:, None]
+    return line[documents.starts if readout == "first" else documents.starts + documents.lengths - 1]

@@ -1,20 +1,19 @@
-"""Looking at attention from outside: weights and kernels, without changing any result."""
+"""Attention weights and kernels, recorded from outside the model without changing any result."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.model.block import Attention
 
-LayerWatch = Callable[[Tensor, str], None]
-
 
 @dataclass
 class Recording:
-    """What was seen, in the order of the layers."""
+    """Attention weights and the kernels that ran, in the order of the layers."""
 
     weights: list[Float[Tensor, "b h q k"]] = field(default_factory=list)
     kernels: list[str] = field(default_factory=list)
@@ -23,24 +22,19 @@ class Recording:
 @contextmanager
 def record(model: nn.Module) -> Iterator[Recording]:
     """Collect attention weights and kernels of every forward pass inside the `with`."""
-    found = Recording()
-    layers = [module for module in model.modules() if isinstance(module, Attention)]
+    recording = Recording()
+    outer = {module: module.watch for module in model.modules() if isinstance(module, Attention)}
 
-    before = [layer.watch for layer in layers]
+    def watch(layer: Attention, weights: Tensor, kernel: str) -> None:
+        recording.weights.append(weights)
+        recording.kernels.append(kernel)
+        if (enclosing := outer[layer]) is not None:  # a recording around this one
+            enclosing(weights, kernel)
 
-    def watcher(outer: LayerWatch | None) -> LayerWatch:
-        def watch(weights: Tensor, kernel: str) -> None:
-            found.weights.append(weights)
-            found.kernels.append(kernel)
-            if outer is not None:
-                outer(weights, kernel)
-
-        return watch
-
-    for layer, outer in zip(layers, before, strict=True):
-        layer.watch = watcher(outer)
+    for layer in outer:
+        layer.watch = partial(watch, layer)
     try:
-        yield found
+        yield recording
     finally:
-        for layer, outer in zip(layers, before, strict=True):
-            layer.watch = outer
+        for layer, enclosing in outer.items():
+            layer.watch = enclosing

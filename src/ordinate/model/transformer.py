@@ -203,10 +203,8 @@ class Transformer(nn.Module):
 
     def _answer(self, x: Tensor, padding_mask: Tensor | None, document_ids: Tensor | None) -> Tensor:
         readout = self.config.readout
-        if readout != "tokens":
-            x = (
-                of_sequences(x, readout, padding_mask)
-                if document_ids is None
-                else of_documents(x, readout, document_ids)
-            )
+        if readout != "tokens" and document_ids is not None:
+            x = of_documents(x, readout, document_ids)
+        elif readout != "tokens":
+            x = of_sequences(x, readout, padding_mask)
         return F.linear(x, self.embedding.weight) if self.head is None else self.head(x)

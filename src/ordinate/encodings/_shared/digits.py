@@ -21,12 +21,7 @@ class DigitEncoding(Encoding):
     base: ClassVar[int]
 
     def __init__(
-        self,
-        shape: Shape,
-        *,
-        size: Size = None,
-        scale_tokens: ScaleTokens = False,
-        dropout: Dropout = 0.0,
+        self, shape: Shape, *, size: Size = None, scale_tokens: ScaleTokens = False, dropout: Dropout = 0.0
     ) -> None:
         extrapolation, limit = digit_range(shape.dim, self.base)
         super().__init__(shape, extrapolation=extrapolation, max_positions=limit)

@@ -68,12 +68,12 @@ def windowed_scores(
 ) -> Scores:  # fmt: skip
     """Scores of RoPE within a window; past it, positions are those of `far` (of queries, of keys), and `edge` is added
     to every distance."""
-    theta, scale = frequencies(q.shape[-1], base, q.device), q.shape[-1] ** -0.5
-    relative = context.relative_positions()[:, None]
+    theta, relative = frequencies(q.shape[-1], base, q.device), context.relative_positions()[:, None]
+    scaled = q * q.shape[-1] ** -0.5
 
     def product(i: Num[Tensor, "#b q"], j: Num[Tensor, "#b k"]) -> Tensor:
         state_q, state_k = (spread(angles(theta, at).unsqueeze(1), convention) for at in (i, j))
-        return turn(q * scale, state_q, convention) @ turn(k, state_k, convention).mT
+        return turn(scaled, state_q, convention) @ turn(k, state_k, convention).mT
 
     near = product(context.q.values[..., 0], context.k.values[..., 0])
     scores = torch.where(relative < window, near, product(far[0] + edge, far[1]))

@@ -5,7 +5,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
-from ordinate.core.positions import Positions
+from ordinate.core.positions import Positions, count_real
 
 Digits = tuple[int, ...]  # the first and the last token id that is a digit
 
@@ -36,18 +36,9 @@ def digit_counts(positions: Positions, digits: Digits) -> Int[Tensor, "#b n"]:
 
 def first_position(token_positions: Positions) -> Int[Tensor, "#b n"]:
     """For every token the position at which its document begins, padding left out."""
-    positions = token_positions.values[..., 0]
-    real = (
-        torch.ones_like(positions, dtype=torch.bool)
-        if token_positions.padding_mask is None
-        else token_positions.padding_mask
-    )
-    count = real.long().cumsum(dim=1)
-    if token_positions.document_ids is not None:
-        new = torch.ones_like(token_positions.document_ids, dtype=torch.bool)
-        new[:, 1:] = token_positions.document_ids[:, 1:] != token_positions.document_ids[:, :-1]
-        count = count - torch.where(new, count - real.long(), 0).cummax(dim=1).values
-    first = real & (count == 1)
+    positions, real = token_positions.values[..., 0], token_positions.padding_mask
+    real = torch.ones_like(positions, dtype=torch.bool) if real is None else real
+    first = real & (count_real(real, token_positions.document_ids) == 1)
     index = torch.arange(token_positions.length, device=positions.device)
     at = torch.where(first, index, 0).cummax(dim=1).values
     rows = max(len(at), len(positions))
