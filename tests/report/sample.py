@@ -134,7 +134,8 @@ def _profile(task: str, name: str, index: int, maps: Path | None, source: np.ran
         attention = maps / f"{task}-{index}.safetensors"
         save_file({f"layer_{layer}": _maps(source) for layer in range(2)}, attention)
     return Profile(
-        task=task, encoding=name, past="untrained" if index == 2 else "computes", limit=96 if index == 2 else None,
+        task=task, encoding=name, extrapolation="untrained" if index == 2 else "computes",
+        max_positions=96 if index == 2 else None,
         parameters=401_424 + 8192 * index, own_parameters=8192 * index, step_ms=18.3 + index, memory=48_000_000,
         rate=1e-3, embedding_norm=0.23, encoding_norm=0.05 * index, attention=attention,
     )  # fmt: skip

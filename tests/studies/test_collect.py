@@ -86,8 +86,9 @@ def test_profiles_agree_with_the_results(whole: Whole) -> None:
         assert profile.step_ms == pytest.approx(1000 * seconds)
         assert profile.rate in [point.rate for sweep in whole.comparison.sweeps for point in sweep.points]
         assert profile.attention is not None and profile.attention.exists()
-    assert (profiles[ROPE].limit, profiles[ROPE].own_parameters, profiles[ROPE].encoding_norm) == (None, 0, 0.0)
-    assert (profiles[LEARNED].limit, profiles[LEARNED].past, profiles[LEARNED].own_parameters) == (8, "refuses", 128)
+    rope, learned = profiles[ROPE], profiles[LEARNED]
+    assert (rope.max_positions, rope.own_parameters, rope.encoding_norm) == (None, 0, 0.0)
+    assert (learned.max_positions, learned.extrapolation, learned.own_parameters) == (8, "refuses", 128)
 
 
 def test_cells_agree_with_the_results(whole: Whole) -> None:

@@ -115,9 +115,9 @@ def matrix(comparison: Comparison) -> Table:
             scores.append(interval.mean if interval else None)
         ratio = profile.encoding_norm / profile.embedding_norm if profile.embedding_norm else None
         memory = None if profile.memory is None else profile.memory / 1e6
-        limit = "no limit" if profile.limit is None else str(profile.limit)
+        limit = "no limit" if profile.max_positions is None else str(profile.max_positions)
         rows.append((
-            profile.task, encoding, limit, profile.past, *scores, profile.own_parameters, profile.parameters,
+            profile.task, encoding, limit, profile.extrapolation, *scores, profile.own_parameters, profile.parameters,
             profile.step_ms, memory, profile.rate, ratio,
         ))  # fmt: skip
     where = "; ".join(f"{name}: {task.shown.name}" for name, task in known.items())

@@ -59,8 +59,8 @@ class Profile:
 
     task: str
     encoding: str
-    past: str  # what it declares past the trained length: computes, extends, clips, untrained, refuses
-    limit: int | None  # the first position that it cannot encode; None: no limit
+    extrapolation: str  # past the trained length: computes, extends, clips, untrained or refuses
+    max_positions: int | None  # the first position that it cannot encode; None: no limit
     parameters: int
     own_parameters: int  # the encoding's
     step_ms: float  # mean over runs, validation included

@@ -77,8 +77,8 @@ def _profile(state: StudyState, arm: Arm, configs: Sequence[RunConfig]) -> Profi
     return Profile(
         task=arm.task,
         encoding=arm.encoding,
-        past=next((part.extrapolation for part in parts if part.max_positions == limit), "computes"),
-        limit=None if limit >= LARGEST_POSITION else limit,
+        extrapolation=next((part.extrapolation for part in parts if part.max_positions == limit), "computes"),
+        max_positions=None if limit >= LARGEST_POSITION else limit,
         parameters=first.parameters,
         own_parameters=first.encoding_parameters,
         step_ms=1000 * sum(r.seconds / max(1, r.steps) for r in results) / len(results),

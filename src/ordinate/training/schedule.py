@@ -6,7 +6,7 @@ from typing import Literal
 
 from ordinate.training.config import RunConfig
 
-Shape = Literal["cosine", "linear", "sqrt"]
+DecayShape = Literal["cosine", "linear", "sqrt"]
 LEAST = 100  # steps of decay after a task was learned
 
 
@@ -18,7 +18,7 @@ class Schedule:
     rise: int  # the rate of step i is peak * (i + 1) / rise, up to the peak
     top: int | None = None  # the last step at the peak; none: the rate never decays
     end: int = 0  # the first step that is not taken, where the decay would reach `floor`
-    shape: Shape = "sqrt"
+    shape: DecayShape = "sqrt"
     floor: float = 0.0  # share of the peak
 
     def rate(self, step: int) -> float:
@@ -30,7 +30,7 @@ class Schedule:
         return self.peak * (self.floor + (1 - self.floor) * left)
 
 
-def remaining(shape: Shape, done: float) -> float:
+def remaining(shape: DecayShape, done: float) -> float:
     """The share of the rate that is left when a share of the decay is done."""
     match shape:
         case "cosine":

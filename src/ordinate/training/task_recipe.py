@@ -28,19 +28,19 @@ from ordinate.training.schedule import ending, task_schedule
 from ordinate.training.step_memory import counted_memory
 from ordinate.training.task_checkpoint import NAME, TaskState, restore, task_optimizer
 
-CHECKED = 256  # sequences of the validation set that one point of the learning curve is taken on
-CHECKS = 40  # points of the learning curve at most
-CHECKING = 0.04  # of the training time that they may take
+CURVE_SEQUENCES = 256  # of the validation set, for one point of the learning curve
+CURVE_POINTS = 40  # of the learning curve, at most
+CURVE_SHARE = 0.04  # of the training time that the learning curve may take, at most
 SAVE_EVERY = 60.0  # seconds
 EXPLODED = 100.0  # times the first loss
 
 
 def check_every(config: RunConfig, task: Task) -> int:
     """Steps between two points of the learning curve: a pass over so many sequences forward, but not back."""
-    width = task.width(max(config.test_lengths)) * min(CHECKED, config.evaluation_sequences)
+    width = task.width(max(config.test_lengths)) * min(CURVE_SEQUENCES, config.evaluation_sequences)
     low, high = (task.width(length) for length in (config.train_lengths[0], config.train_lengths[-1]))
     step = 3 * config.batch * (low + high) / 2  # back takes twice as long as forward
-    return max(math.ceil(width / step / CHECKING), math.ceil(config.steps / CHECKS))
+    return max(math.ceil(width / step / CURVE_SHARE), math.ceil(config.steps / CURVE_POINTS))
 
 
 class TaskStepOutput(NamedTuple):
@@ -162,7 +162,7 @@ class TaskRecipe:
     def _check(self, records: list[Record]) -> float | None:
         """One point of the learning curve. Two in a row at the bar: the task is learned."""
         whole = next(s for s in self.sets if s.split == "valid")
-        some = replace(whole, batch=whole.batch.rows(0, CHECKED))
+        some = replace(whole, batch=whole.batch.rows(0, CURVE_SEQUENCES))
         self.model.eval()
         scores = evaluate(self.model, self.task, self.config, some, draws=1)
         if scores is None:

@@ -12,7 +12,7 @@ from ordinate.training.config import RunConfig
 from ordinate.training.data import EvaluationSet, pack
 from ordinate.training.evaluate import TOKENS, evaluate
 from ordinate.training.result import EXAMPLES, LONGEST_MAP
-from ordinate.training.task_recipe import CHECKED, TaskRecipe, check_every
+from ordinate.training.task_recipe import CURVE_SEQUENCES, TaskRecipe, check_every
 
 STEPS = 4  # timed, after one that is not
 JOURNAL = 60_000  # bytes of journal, result and configuration
@@ -53,7 +53,7 @@ def estimate(config: RunConfig) -> Estimate:
             draws = 1 if config.tested == "plain" else config.coverage_draws
             scoring += each * len(whole.tokens) * draws
             if chosen.split == "valid":
-                step += each * min(CHECKED, len(whole.tokens)) / check_every(config, training.task)
+                step += each * min(CURVE_SEQUENCES, len(whole.tokens)) / check_every(config, training.task)
     weights = sum(p.numel() * p.element_size() for p in training.model.parameters())
     inside = min(training.task.width(max(config.test_lengths)), LONGEST_MAP)
     maps = 4 * EXAMPLES * config.model.layers * config.model.heads * inside**2
