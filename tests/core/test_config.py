@@ -3,11 +3,12 @@
 from dataclasses import FrozenInstanceError
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate import InputError, ModelConfig, Transformer, preset
-from ordinate.core.config import build, digest, to_dict
+from ordinate.core.config import DERIVED, build, digest, to_dict
 from ordinate.core.parsing import Choice, parse_choice, parse_pairs, parse_value
 
 
@@ -56,6 +57,25 @@ def test_a_width_reads_back_as_a_number(hidden: int | None) -> None:
     assert (digest(config) == digest(default)) == (config == default) == (hidden in (None, 512))
     assert (config.kv_heads, config.head_dim, config.classes) == (4, 32, 4)
     assert Transformer(config).blocks[0].wide.out_features == config.hidden
+
+
+@pytest.mark.parametrize(("dim", "heads", "head_dim"), [(20, 3, 6), (20, 3, 7), (24, 3, 8)])
+def test_a_head_width_is_kept_whether_or_not_heads_divide_dim(dim: int, heads: int, head_dim: int) -> None:
+    config = ModelConfig(vocabulary=4, encoding="none", dim=dim, heads=heads, head_dim=head_dim)
+    assert config.head_dim == head_dim and build(ModelConfig, to_dict(config)) == config
+    assert Transformer(config)(torch.zeros(1, 2, dtype=torch.long)).shape == (1, 2, 4)
+
+
+@pytest.mark.parametrize("name", ["kv_heads", "head_dim", "hidden", "classes"])
+def test_none_means_the_derived_number(name: str) -> None:
+    default = ModelConfig(vocabulary=4, encoding="none", dim=128)
+    assert ModelConfig(vocabulary=4, encoding="none", dim=128, **{name: None}) == default
+    assert build(ModelConfig, {"vocabulary": 4, "encoding": "none", name: None}) == default
+    assert getattr(default, name) > 0
+    with pytest.raises(InputError, match=f"{name} must be at least 1"):
+        ModelConfig(vocabulary=4, encoding="none", dim=128, **{name: 0})
+    with pytest.raises(InputError, match=f"{name} has more than 63 bits"):
+        ModelConfig(vocabulary=4, encoding="none", dim=128, **{name: DERIVED - 1})
 
 
 def test_digest_depends_on_content_alone() -> None:

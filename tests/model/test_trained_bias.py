@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from ordinate.model.toeplitz import toeplitz_attention
+from ordinate.model.toeplitz import antidiagonal_sums, toeplitz_attention
 from ordinate.model.trained_bias import biased_attention
 
 compare = settings(deadline=None, derandomize=True, max_examples=15)
@@ -78,3 +78,13 @@ def test_heads_may_lie_anywhere_in_memory(layout: str) -> None:
     weighting = torch.randn_like(want)
     for a, b in zip(gradients(found, given, weighting), gradients(want, given, weighting), strict=True):
         assert_close(a, b, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 5), (5, 1), (3, 4), (6, 2)])
+def test_antidiagonals_are_summed_as_a_loop_does(rows: int, columns: int) -> None:
+    x = torch.randn(2, rows, columns, dtype=torch.float64, generator=torch.Generator().manual_seed(rows))
+    expected = torch.zeros(2, rows + columns - 1, dtype=torch.float64)
+    for i in range(rows):
+        for j in range(columns):
+            expected[:, i + j] += x[:, i, j]
+    assert_close(antidiagonal_sums(x), expected)

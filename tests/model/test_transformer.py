@@ -225,7 +225,7 @@ def test_real_and_negative_positions_where_an_encoding_reads_them() -> None:
         (lambda: combine(encodings.create("rope", dim=32, heads=4, length=9), encodings.create("alibi", dim=8, heads=2,
          length=9)), "different models"),
         (lambda: small("rope(fraction=0.9)"), "leaves 7 channels"),
-        (lambda: pick_device("cuda"), "this machine has none"),
+        (lambda: pick_device("cuda"), "not available on this machine"),
         (lambda: pick_device("gpu"), "unknown device"),
     ],
 )  # fmt: skip
@@ -354,7 +354,7 @@ def test_the_best_device_is_found_and_none_is_made_up(monkeypatch: pytest.Monkey
         assert pick_device("auto") == pick_device() == torch.device(best)
         assert pick_device("cpu") == torch.device("cpu")
         if not cuda:
-            with pytest.raises(InputError, match="'cuda:1' was asked for, but this machine has none: use device=cpu"):
+            with pytest.raises(InputError, match="'cuda:1' is not available on this machine: use device=cpu"):
                 pick_device("cuda:1")
 
 

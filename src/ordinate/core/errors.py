@@ -1,4 +1,4 @@
-"""The exception for bad input, with three subclasses that callers catch."""
+"""The exception for bad input, with three subclasses that callers catch, and its words."""
 
 import re
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ LONGEST_WORD, LONGEST_SENTENCE = 400, 2000  # characters shown of a longer text
 
 
 class InputError(ValueError):
-    """Bad input, in one sentence: what was asked, what was found, what to do. The program then exits with 2."""
+    """Bad input, in one sentence: what was requested, what was found, what to do. The program then exits with code 2."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(brief(sentence))
 
 
 class OtherVersionError(InputError):
-    """Something that another version of this program wrote: nothing is wrong with it."""
+    """A file that another version of this program wrote; it is not damaged."""
 
 
 class AxesError(InputError):
@@ -36,7 +36,7 @@ def error_text(error: BaseException) -> str:
 
 
 def brief(sentence: str) -> str:
-    """A sentence on one line, without the middle of whatever is too long: a bad value may have a million letters."""
+    """A sentence on one line, without the middle of what is too long: a bad value may have a million characters."""
     line = escaped(" ".join(part.strip() for part in sentence.splitlines()))
     words = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: _cut(word[0], LONGEST_WORD), line)
     return _cut(words, LONGEST_SENTENCE)

@@ -16,7 +16,7 @@ EXTRAS = {
 
 
 def require_extra(extra: str) -> None:
-    """Refuse to begin what would end in a missing package."""
+    """Refuse to start if a package of this extra is missing."""
     missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
     if missing:
         raise InputError(f"this needs {', '.join(missing)}: pip install 'ordinate[{extra}]'")

@@ -109,7 +109,7 @@ class Task(ABC):
         `id` is what evaluation draws; `train` is the same unless a task has so few problems that some must be held out.
         """
         if count < 1:
-            raise InputError(f"{self.name} was asked for {count} problems: ask for at least 1")
+            raise InputError(f"{self.name} cannot draw {count} problems: the number must be at least 1")
         self.check_length(length)
         self.check_split(split)
         return self.generate(count, length, generator, split)

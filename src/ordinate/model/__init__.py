@@ -1,4 +1,4 @@
-"""The transformer and what belongs to it."""
+"""The transformer: configuration, attention, generation, and recordings of attention."""
 
 from ordinate.model.attention import attend
 from ordinate.model.bound_encoding import BoundEncoding

@@ -1,4 +1,4 @@
-"""From names in a configuration to the encoding of every layer."""
+"""The encoding of every layer, created from the names in a configuration."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ def _create(config: ModelConfig, choice: Choice) -> Encoding:
 
 
 def check_encodings(config: ModelConfig, per_layer: Sequence[Encoding]) -> None:
-    """Refuse encodings made for another model, and those that its layers or its keys cannot bear."""
+    """Refuse encodings created for another model, and those that do not fit its layers or its key heads."""
     if len(per_layer) != config.layers:
         raise InputError(f"{len(per_layer)} encodings for {config.layers} layers: give one per layer")
     for part in distinct(per_layer):

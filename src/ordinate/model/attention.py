@@ -20,7 +20,7 @@ from ordinate.model.trained_bias import available, biased_attention
 Path = Literal["fused", "explicit", "blocks", "toeplitz", "flex"]
 
 SHORT = 64  # up to here plain products train faster on a CPU than the fused kernel: 0.8 of its time at 32 tokens
-TOEPLITZ_FROM = 192  # shorter sequences gain nothing from blocks
+TOEPLITZ_FROM = 192  # shorter sequences gain nothing from it
 DENSE_LIMIT = 2**26  # scores per layer (256 MB in float32) above which queries run in blocks
 BLOCK = 256  # queries per block, at most
 BLOCK_SCORES = 2**23  # scores per block (32 MB in float32), unless that leaves fewer than 64 queries

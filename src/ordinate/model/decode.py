@@ -66,9 +66,9 @@ def _layer(block: Block, cache: Cache) -> Callable[..., Tensor]:
 
     def run(x: Tensor, bound: BoundEncoding) -> Tensor:
         rows = x.shape[0]
-        entering = first(x) if pre else x
-        heads = inputs(entering).view(rows, -1, 1, width)
-        features = read(entering.unsqueeze(1), bound, cache) if bound.encoding.feature_width else None
+        inner = first(x) if pre else x
+        heads = inputs(inner).view(rows, -1, 1, width)
+        features = read(inner.unsqueeze(1), bound, cache) if bound.encoding.feature_width else None
         added = output(attend(heads, bound, cache, features).reshape(rows, -1))
         x = x + added if residual else added
         x = first(x) if post else x

@@ -85,7 +85,7 @@ class Documents:
     def context(self, context: AttentionContext) -> AttentionContext:
         """Self-attention within each document. If all count from 0, they share one row of positions."""
         rows, padding_mask = len(self.number) // context.k.length, None
-        if not context.causal and int(self.lengths.min()) < self.longest:  # causal tokens never attend to padding after
+        if not context.causal and int(self.lengths.min()) < self.longest:  # causal tokens never see padding after
             padding_mask = torch.arange(self.longest, device=self.token.device) < self.lengths[:, None]
         segments, tokens = (
             row if row is None else self._laid_out(row.expand(rows, -1))

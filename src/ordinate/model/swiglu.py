@@ -1,4 +1,4 @@
-"""A gated feed-forward layer's gate, with its own gradient: both halves are written where they belong, not joined."""
+"""SwiGLU, the activation of gated feed-forward layers, with a gradient that needs no concatenation."""
 
 from typing import Any
 
@@ -15,21 +15,21 @@ def swiglu(x: Float[Tensor, "*b twice"]) -> Float[Tensor, "*b once"]:
 
 
 class _SwiGLU(torch.autograd.Function):
-    """A tenth of a step's time goes by here, and joining two halves of a gradient was a third of that."""
+    """It takes a tenth of a step's time; autograd's concatenation of the gradient's halves was a third of that."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         gate, value = x.chunk(2, dim=-1)
-        opened = F.silu(gate)
-        ctx.save_for_backward(x, opened)
-        return opened * value
+        activated = F.silu(gate)
+        ctx.save_for_backward(x, activated)
+        return activated * value
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        x, opened = ctx.saved_tensors
+        x, activated = ctx.saved_tensors
         gate, value = x.chunk(2, dim=-1)
-        joined = torch.empty_like(x)
-        by_gate, by_value = joined.chunk(2, dim=-1)
-        torch.mul(grad, opened, out=by_value)
-        torch.ops.aten.silu_backward.grad_input(grad * value, gate, grad_input=by_gate)
-        return joined
+        grad_x = torch.empty_like(x)
+        grad_gate, grad_value = grad_x.chunk(2, dim=-1)
+        torch.mul(grad, activated, out=grad_value)
+        torch.ops.aten.silu_backward.grad_input(grad * value, gate, grad_input=grad_gate)
+        return grad_x

@@ -1,6 +1,6 @@
-"""Attention under a bias that is trained: the fused CPU kernel forward, and backward what the kernel lacks.
+"""Attention with a trained bias: the fused CPU kernel forward, and a backward pass that the kernel lacks.
 
-The kernel gives no gradient for its mask. Autograd's own would hold several tables of scores per sequence; here the
+The kernel returns no gradient for its mask. Autograd would hold several score matrices per sequence; here the
 scores are recomputed a few queries at a time, and their gradients are summed over the batch at once.
 """
 
@@ -16,11 +16,11 @@ forward_kernel = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_fo
 backward_kernel = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu_backward", None)
 
 QueryBlock = tuple[int, int, int]  # first query, last query (exclusive), number of keys they attend to
-ROWS = 64  # queries at a time in the backward pass: what they need stays in the processor's cache
+ROWS = 64  # queries per block of the backward pass: their scores stay in the processor's cache
 
 
 def available(q: Tensor) -> bool:
-    """Whether the fused CPU kernel, a private operator of torch, is there for these queries."""
+    """Whether the fused CPU kernel, a private operator of torch, exists and supports these queries."""
     ready = forward_kernel is not None and backward_kernel is not None and q.device.type == "cpu"
     return ready and q.dtype == torch.float32 and not torch.compiler.is_compiling()
 
@@ -56,14 +56,14 @@ def gradients(
     grad_q, grad_k, grad_v = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
     for first, last, keys in blocks:
         rows = slice(first, last)
-        some_q, some_grad, some_k, some_v = q[:, rows], grad[:, rows], k[:, :keys], v[:, :keys]
-        scores = torch.bmm(some_q, some_k.transpose(1, 2))
+        block_q, block_grad, block_k, block_v = q[:, rows], grad[:, rows], k[:, :keys], v[:, :keys]
+        scores = torch.bmm(block_q, block_k.transpose(1, 2))
         scores.view(b, h, last - first, keys).add_(bias[:, :, rows, :keys])
         weights = scores.sub_(norm[:, rows]).exp_()
-        grad_v[:, :keys].baddbmm_(weights.transpose(1, 2), some_grad)
-        grad_scores = torch.bmm(some_grad, some_v.transpose(1, 2)).sub_(delta[:, rows]).mul_(weights)
-        torch.bmm(grad_scores, some_k, out=grad_q[:, rows])
-        grad_k[:, :keys].baddbmm_(grad_scores.transpose(1, 2), some_q)
+        grad_v[:, :keys].baddbmm_(weights.transpose(1, 2), block_grad)
+        grad_scores = torch.bmm(block_grad, block_v.transpose(1, 2)).sub_(delta[:, rows]).mul_(weights)
+        torch.bmm(grad_scores, block_k, out=grad_q[:, rows])
+        grad_k[:, :keys].baddbmm_(grad_scores.transpose(1, 2), block_q)
         collect((first, last, keys), grad_scores.view(b, h, last - first, keys))
     return grad_q.mul_(scale).view(b, h, *q.shape[1:]), grad_k.view(b, h, *k.shape[1:]), grad_v.view(b, h, *v.shape[1:])
 
