@@ -1,1 +1,1 @@
-"""Protocols, configurations, randomness and the mathematics that encodings share."""
+"""The protocols of encodings and tasks, with configurations, registries, randomness and errors."""

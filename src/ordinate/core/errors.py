@@ -10,7 +10,7 @@ LONGEST_WORD, LONGEST_SENTENCE = 400, 2000  # characters shown of a longer text
 
 
 class InputError(ValueError):
-    """Bad input, in one sentence: what was requested, what was found, what to do. The program then exits with code 2."""
+    """Bad input, in one sentence: what was requested, what was found, what to do. The program exits with code 2."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(brief(sentence))

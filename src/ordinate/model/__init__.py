@@ -9,14 +9,6 @@ from ordinate.model.recording import Recording, record
 from ordinate.model.transformer import Transformer
 
 __all__ = [
-    "PRESETS",
-    "BoundEncoding",
-    "ModelConfig",
-    "Recording",
-    "Transformer",
-    "attend",
-    "generate",
-    "pick_device",
-    "preset",
-    "record",
-]
+    "PRESETS", "BoundEncoding", "ModelConfig", "Recording", "Transformer", "attend", "generate", "pick_device",
+    "preset", "record",
+]  # fmt: skip

@@ -23,7 +23,8 @@ class DigitEncoding(Encoding):
     def __init__(
         self, shape: Shape, *, size: Size = None, scale_tokens: ScaleTokens = False, dropout: Dropout = 0.0
     ) -> None:
-        extrapolation, limit = digit_range(shape.dim, self.base)
+        limit = min(self.base ** min(shape.dim, needed(self.base)), LARGEST_POSITION)
+        extrapolation: Extrapolation = "computes" if limit == LARGEST_POSITION else "refuses"
         super().__init__(shape, extrapolation=extrapolation, max_positions=limit)
         if limit < shape.length:
             raise InputError(
@@ -53,9 +54,3 @@ def digits(numbers: Int[Tensor, "#b n 1"], width: int, base: int) -> Float[Tenso
 def needed(base: int) -> int:
     """How many digits the largest position has."""
     return next(count for count in range(1, LARGEST_POSITION) if base**count >= LARGEST_POSITION)
-
-
-def digit_range(width: int, base: int) -> tuple[Extrapolation, int]:
-    """The extrapolation and the max_positions of an encoding with so many digits."""
-    limit = base ** min(width, needed(base))
-    return ("computes", LARGEST_POSITION) if limit >= LARGEST_POSITION else ("refuses", limit)
