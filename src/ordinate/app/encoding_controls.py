@@ -43,13 +43,13 @@ def _picked(slot: str) -> None:
 @st.cache_data(show_spinner=False)
 def _families(names: tuple[str, ...]) -> dict[str, str]:
     """The family of every encoding, in the order in which they are offered."""
-    found = {}
+    found: dict[str, str] = {}
     for name in names:
         try:
             found[name] = encodings.registry.get(name).family
         except InputError:  # shown, with its fault, when it is chosen
             found[name] = "broken"
-    order = [*FAMILIES, *sorted(set(found.values()) - set(FAMILIES))]
+    order: list[str] = [*FAMILIES, *sorted(set(found.values()) - set(FAMILIES))]
     return dict(sorted(found.items(), key=lambda item: (order.index(item[1]), item[0])))
 
 

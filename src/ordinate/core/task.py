@@ -19,6 +19,7 @@ UNSCORED = -100  # a target that no loss and no score looks at; the number that 
 
 MULTIPLES = (1.25, 1.5, 2, 3, 4)  # of the longest trained length: what is tested beyond it
 
+TaskFamily = Literal["position", "distance", "matching", "counting", "copying"]
 Form = Literal["causal", "bidirectional"]
 Readout = Literal["tokens", "mean", "first", "last", "readout"]
 Metric = Literal["accuracy", "exact", "loss"]
@@ -47,7 +48,7 @@ class Task(ABC):
     `Annotated[type, Param(...)]`. The docstring's first paragraph is shown to users.
     """
 
-    family: ClassVar[str]  # position | distance | matching | counting | copying
+    family: ClassVar[TaskFamily]
     variants: ClassVar[tuple[dict[str, Any], ...]] = ()  # further parameters that the tests of every task cover
 
     def __init__(
