@@ -26,7 +26,7 @@ HUGE = "must be at most 2147483647, got 1e\\+30"
         (
             "abacus",
             dict(rows=2**31 - 1, dim=2**20),
-            "abacus with these parameters would take at least 9,007,199 GB of memory, and",
+            "abacus with these parameters would take at least 9,007,199 GB of memory, but",
         ),
         ("abacus", dict(dim=2**31), "dim must be a whole number of at least 1 and at most 2147483647"),
     ],
