@@ -10,7 +10,7 @@ from ordinate.report.summary import shared_columns, summary_name, summary_table,
 from ordinate.report.table import Column, LazyRows, Table, Value
 from ordinate.results.comparison import ComparedRun, Comparison
 from ordinate.statistics.observations import range_name
-from ordinate.statistics.phrases import cell_words, outcome_words
+from ordinate.statistics.phrases import cell_words, covered, outcome_words
 from ordinate.statistics.ranks import AverageRanks
 from ordinate.statistics.types import Basis, Contrast, TaskAnalysis
 
@@ -65,17 +65,20 @@ def pairs(comparison: Comparison) -> Table:
         Column("seeds_better", "seeds of the better"), Column("seeds_worse", "of the worse"),
         Column("mean_better", "mean of the better", SCORE), Column("mean_worse", "of the worse", SCORE),
         Column("difference", "difference", ".4f"), Column("low", f"{level} low", ".4f"),
-        Column("high", f"{level} high", ".4f"), Column("p", "p", P), Column("p_welch", "p, Welch", P),
-        Column("corrected", "p, corrected", P), Column("corrected_welch", "p, Welch, corrected", P),
+        Column("high", f"{level} high", ".4f"), Column("improvement", "probability of improvement", SCORE),
+        Column("improvement_low", "95 % low", SCORE), Column("improvement_high", "95 % high", SCORE),
+        Column("p", "p", P), Column("corrected", "p, corrected", P),
         Column("claim", "claim"), Column("outcome", "outcome"),
     )  # fmt: skip
     rows = LazyRows([(task, pair) for task in comparison.analysis.tasks for pair in task.pairs], _pair)
     note = (
-        "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random permutations beyond, fewer "
-        "for more than 5,000 pairs) and Welch's test of seeds that learned the task; learning: Fisher's exact test of "
-        "how many did. Corrected by Holm over all tests of all tasks, after Tarone without those that could not reach "
-        "significance however the seeds fall; a "
-        f"claim needs both below {comparison.analysis.alpha:.3g}. Intervals are those of one pair alone; no "
+        "Scores, and areas under the scores over log length: Welch's test of log error rates (of a loss, of the loss "
+        "itself), in which a seed that did not learn the task counts as the floor; learning: Fisher's exact test "
+        "of how many did. Corrected by Holm over all tests of all tasks, after Tarone without those that could not "
+        "reach significance however the seeds fall; a claim needs a corrected p below "
+        f"{comparison.analysis.alpha:.3g}. "
+        "Probability of improvement: that a seed of the better has the higher value. Intervals are those of one pair "
+        "alone; no "
         "difference above 0.02: the interval corrected for all pairs (Bonferroni) lies within 0.02."
     )
     return Table("pairs", "Pairs", columns, rows, note=note)
@@ -85,12 +88,14 @@ def _pair(tested: tuple[TaskAnalysis, Contrast]) -> tuple[Value, ...]:
     task, pair = tested
     return (
         task.task, _tested_at(task, pair), pair.better, pair.worse, pair.basis.value, *pair.seeds, *pair.means,
-        pair.difference.mean, pair.difference.low, pair.difference.high, pair.p, pair.p_welch, pair.corrected,
-        pair.corrected_welch, pair.claim, outcome_words(pair),
+        pair.difference.mean, pair.difference.low, pair.difference.high, *(pair.improvement or (None, None, None)),
+        pair.p, pair.corrected, pair.claim, outcome_words(pair),
     )  # fmt: skip
 
 
 def _tested_at(task: TaskAnalysis, pair: Contrast) -> str:
+    if pair.basis is Basis.AREA:
+        return covered(task)
     return range_name("id", task.trained or 0) if pair.basis is Basis.LEARNING else task.shown.name
 
 
@@ -118,7 +123,7 @@ def matrix(comparison: Comparison) -> Table:
         limit = "no limit" if profile.limit is None else str(profile.limit)
         rows.append((
             profile.task, encoding, limit, profile.past, *scores, profile.own_parameters, profile.parameters,
-            profile.step_ms, memory, profile.rate, ratio,
+            profile.step_ms, memory, ", ".join(f"{rate:g}" for rate in profile.rates), ratio,
         ))  # fmt: skip
     where = "; ".join(f"{name}: {task.shown.name}" for name, task in known.items())
     return Table("matrix", "Matrix of encodings", columns, tuple(rows), note=f"Headline ranges: {where}.")

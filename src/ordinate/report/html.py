@@ -145,8 +145,7 @@ def _needs(analysis: Analysis) -> str:
     """How many seeds a claim takes."""
     if not analysis.seeds_needed:
         return ""
-    pairs = "the one pair" if analysis.pairs == 1 else f"any of the {analysis.pairs} pairs"
-    return f"; a claim about {pairs} of this comparison takes {counted(analysis.seeds_needed, 'seed')}"
+    return f"; a claim takes {counted(analysis.seeds_needed, 'seed')}"
 
 
 def _row(task: TaskAnalysis, encoding: str, columns: Sequence[SummaryColumn]) -> list[dict[str, Any]]:

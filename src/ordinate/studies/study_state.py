@@ -13,7 +13,7 @@ from ordinate.training import RunConfig
 
 @dataclass(frozen=True)
 class Arm:
-    """One encoding on one task, with the learning rate of its reported runs."""
+    """One encoding on one task, with the learning rates of its reported runs."""
 
     task: str
     encoding: str
@@ -22,8 +22,13 @@ class Arm:
     pilot_steps: int = 0  # the largest budget of its pilots
 
     @property
-    def rate(self) -> float:
-        return self.sweep.chosen if self.sweep else self.base.lr
+    def rates(self) -> tuple[float, ...]:
+        """Those that tie on the pilot seed: what tuning cannot tell apart must not decide beyond it."""
+        return (self.sweep.tied or (self.sweep.chosen,)) if self.sweep else (self.base.lr,)
+
+    def rate(self, seed: int) -> float:
+        """Tied rates are dealt out over the reported seeds, so that intervals and tests include the choice."""
+        return self.rates[(seed - 1) % len(self.rates)]
 
 
 @dataclass
@@ -36,7 +41,7 @@ class StudyState(StudyResults):
     def looks(self) -> Looks:
         """After how many seeds to look, and the risk of a false claim at each look."""
         if self.study.seeds == "auto":
-            return plan_looks(self.study.pairs)
+            return plan_looks(self.study.tests)
         return Looks((self.study.seeds,), 0.05)
 
     def config(self, arm: Arm, seed: int, rate: float, steps: int = 0) -> RunConfig:
@@ -86,6 +91,10 @@ class StudyState(StudyResults):
         return [self.pilot(arm, p.rate) for arm in self.arms() if arm.sweep for p in arm.sweep.points]
 
     def reported(self, seeds: int) -> list[RunConfig]:
-        """Paired seeds at the chosen rates; all encodings advance together."""
+        """Shared seeds; all encodings advance together."""
         arms = self.arms()
-        return [self.config(arm, seed, arm.rate) for seed in range(1, seeds + 1) for arm in arms]
+        return [self.reported_run(arm, seed) for seed in range(1, seeds + 1) for arm in arms]
+
+    def reported_run(self, arm: Arm, seed: int) -> RunConfig:
+        """The run of a reported seed, at the rate that is dealt to it."""
+        return self.config(arm, seed, arm.rate(seed))

@@ -74,6 +74,21 @@ def find_by_command(store: Store, command: str) -> StoredStudy | None:
     return None
 
 
+def finished_with_fewer_seeds(store: Store, study: Study) -> tuple[int, ...]:
+    """The smaller numbers of seeds with which this store has a report of the same comparison."""
+    if study.seeds == "auto":
+        return ()
+    own, found = {key: value for key, value in study.as_dict().items() if key != "seeds"}, set()
+    for name in names(store):
+        folder = store.folder / "studies" / name
+        with suppress(InputError):  # a damaged study does not block another
+            content = read_json(folder / "study.json") if (folder / "report.html").exists() else {}
+            seeds = content.get("seeds")
+            if type(seeds) is int and seeds < study.seeds and all(content.get(key) == own[key] for key in own):
+                found.add(seeds)
+    return tuple(sorted(found))
+
+
 def _read(folder: Path) -> StoredStudy:
     refuse_link(folder)
     content = known_schema(read_json(folder / "study.json"), folder / "study.json")
