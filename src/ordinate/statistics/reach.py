@@ -63,6 +63,8 @@ class Steps:
 
     seeds: tuple[int | None, ...]
     budget: int
+    fastest: tuple[str, int] | None = None  # the encoding, and its steps, of which the budget is a multiple
+    rising: bool = False  # most seeds were still improving at the end
 
     @property
     def _sorted(self) -> list[int]:

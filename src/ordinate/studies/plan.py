@@ -22,6 +22,7 @@ from ordinate.training.config_limits import check_numbers
 PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
 RATES = (0.001, 0.003, 0.01)  # where the search for a learning rate starts
 PILOT_SHARE = 4  # a rate is judged by what it reaches in this part of the budget
+HOPELESS = 8  # times what the fastest encoding took, after which one that no pilot learned the task with gives up
 QUICK_SEEDS = 3
 ENDPOINTS = 2  # that encodings are compared by: the headline range and the area under the scores
 MANY = 1000  # runs: more than this needs a confirmation

@@ -13,6 +13,8 @@ from ordinate.statistics.words import Word
 from ordinate.studies import study_store
 from ordinate.studies.study_state import Arm, StudyState
 
+RISE = 0.01  # of the score, by which a learning curve has to rise
+
 
 def analyze_study(state: StudyState, seeds: int) -> Analysis:
     """All statistics over the reported runs of so many seeds."""
@@ -92,8 +94,18 @@ def steps_of(state: StudyState, seeds: int) -> dict[str, dict[str, Steps]]:
     for arm in state.arms():
         results = _results(state, arm, seeds)
         if results and all(result.bar is not None for result in results):
-            found[arm.task][arm.encoding] = Steps(tuple(result.learned_at for result in results), arm.base.steps)
+            rising = bool(results) and sum(map(_rising, results)) > len(results) / 2
+            learned_at = tuple(result.learned_at for result in results)
+            found[arm.task][arm.encoding] = Steps(learned_at, arm.steps or arm.base.steps, arm.fastest, rising)
     return found
+
+
+def _rising(result: RunResult) -> bool:
+    """Whether the validation score of a run was still rising: its last fifth is above the fifth before."""
+    values = [record.value for record in result.learning_curve if record.value is not None]
+    part = max(1, len(values) // 5)
+    last, before = values[-part:], values[-2 * part : -part]
+    return bool(before) and sum(last) / len(last) > sum(before) / len(before) + RISE
 
 
 def _facts(state: StudyState, arm: Arm, seeds: int) -> ArmFacts:
