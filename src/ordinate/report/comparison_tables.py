@@ -19,12 +19,12 @@ ENCODING, TASK, RANGE = Column("encoding", "encoding"), Column("task", "task"), 
 
 
 def tables(comparison: Comparison, tasks: Sequence[TaskAnalysis] | None = None) -> Iterator[Table]:
-    """The summary of each task, of all tasks by default; then results, pairs, matrix, ranks, sweep, settings, runs."""
+    """The summary of each task, of all tasks by default; then the tables of the whole comparison."""
     chosen = comparison.analysis.tasks if tasks is None else tasks
     names = file_names(map(summary_name, chosen))
     for task in chosen:
         yield replace(summary(comparison, task), name=names[summary_name(task)])
-    makers = (results, pairs, matrix, ranks, sweep, settings, runs)
+    makers = (results, pairs, matrix, ranks, sweep, by_rate, settings, runs)
     yield from (table for make in makers if (table := make(comparison)).rows)
 
 
@@ -40,7 +40,8 @@ def results(comparison: Comparison) -> Table:
         Column("learned", "learned"), Column("of", "of"), Column("mean", "mean", SCORE),
         Column("low", "95 % low", SCORE),
         Column("high", "95 % high", SCORE), Column("minimum", "min", SCORE), Column("maximum", "max", SCORE),
-        Column("n", "n"), Column("normalized", "normalized", SCORE), Column("reach", "median reach", "g"),
+        Column("n", "n"), Column("unranked", "not ranked", SCORE), Column("normalized", "normalized", SCORE),
+        Column("reach", "median reach", ".3g"),
         Column("chance", "chance", SCORE), Column("floor", "floor", SCORE), Column("sequences", "sequences"),
     )  # fmt: skip
     cells = ((task, r, cell) for task in comparison.analysis.tasks for r in task.ranges for cell in r.cells)
@@ -51,7 +52,7 @@ def results(comparison: Comparison) -> Table:
         record["verdict"] = cell_words(cell)
         rows.append(tuple(record[name] for name in names))
     note = (
-        "n: seeds that count. Normalized: 0 at chance, 1 when all is right. Floor: the best score without order. "
+        "n: seeds that count; not ranked: the mean of those that did not learn the task. Normalized: 0 at chance, 1 when all is right. Floor: the best score without order. "
         "Reach: of the encoding, in multiples of the longest trained length."
     )
     return Table("results", "All results", columns, tuple(rows), frozenset(bold), note)
@@ -163,19 +164,45 @@ def sweep(comparison: Comparison) -> Table:
     columns = (
         TASK, ENCODING, Column("rate", "learning rate", "g"), Column("score", "validation score", SCORE),
         Column("error", "standard error", ".4f"),
-        Column("loss", "validation loss", ".4f"), Column("tied", "tied"), Column("chosen", "chosen"),
-        Column("at_edge", "at the edge"), *(Column(range_name(*key), range_name(*key), SCORE) for key in outside),
+        Column("loss", "validation loss", ".4f"), Column("used", "used"), Column("at_edge", "at the edge"),
+        *(Column(range_name(*key), range_name(*key), SCORE) for key in outside),
     )  # fmt: skip
     rows: list[tuple[Value, ...]] = []
     for s in comparison.sweeps:
         for point in s.points:
-            chosen = point.rate == s.chosen
-            marks = (point.rate in s.tied, chosen, chosen and s.at_edge)
+            used = point.rate in (s.tied or (s.chosen,))
+            marks = (used, used and s.at_edge)
             rest = (point.outside.get(key) for key in outside)
             error = None if point.score is None else point.error
             rows.append((s.task, s.encoding, point.rate, point.score, error, point.loss, *marks, *rest))
-    note = "One pilot seed, never reported. Out of distribution is shown and was not used to choose."
+    note = (
+        "One pilot seed, never reported. Used: the best and those within one standard error of it, which are dealt out "
+        "over the reported seeds. Out of distribution is shown and was not used to choose."
+    )
     return Table("sweep", "Learning rates tried", columns, tuple(rows), note=note)
+
+
+def by_rate(comparison: Comparison) -> Table:
+    """The scores of the reported seeds by the learning rate that was dealt to them, where several tied."""
+    rates = {(run.task, run.encoding, run.seed): run.rate for run in comparison.runs if not run.pilot}
+    rows: list[tuple[Value, ...]] = []
+    for task in comparison.analysis.tasks:
+        for r in task.ranges:
+            for cell in r.cells:
+                own: dict[float, list[float]] = {}
+                for seed, score, counts in zip(cell.seeds, cell.scores, cell.counted, strict=True):
+                    rate = rates.get((task.task, cell.encoding, seed))
+                    if counts and score is not None and rate is not None:
+                        own.setdefault(rate, []).append(score)
+                for rate, scores in sorted(own.items()) if len(own) > 1 else ():
+                    seeds, mean = len(scores), sum(scores) / len(scores)
+                    rows.append((task.task, r.name, cell.encoding, rate, seeds, mean, min(scores), max(scores)))
+    columns = (
+        TASK, RANGE, ENCODING, Column("rate", "learning rate", "g"), Column("seeds", "seeds"),
+        Column("mean", "mean", SCORE), Column("minimum", "minimum", SCORE), Column("maximum", "maximum", SCORE),
+    )  # fmt: skip
+    note = "Learning rates that tie on the pilot seed; what they do to scores is part of every interval and test."
+    return Table("by rate", "Scores by learning rate", columns, tuple(rows), note=note)
 
 
 def settings(comparison: Comparison) -> Table:

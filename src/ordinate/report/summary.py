@@ -14,6 +14,7 @@ from ordinate.statistics.phrases import (
     range_title,
     reach_words,
     steps_words,
+    unranked_words,
 )
 from ordinate.statistics.types import Range, TaskAnalysis
 
@@ -136,9 +137,10 @@ def _scores(task: TaskAnalysis, r: Range, verdicts: bool) -> SummaryColumn:
         return None if interval is None else interval.mean
 
     def text(task: TaskAnalysis, encoding: str) -> str:
-        """`solves 0.998 [0.995, 1.000]`."""
+        """`solves 0.998 [0.995, 1.000]`, `did not fit (0.88) 0.743, not ranked`."""
         cell = r.cell(encoding)
-        return f"{cell_words(cell) if verdicts else ''} {mean_and_interval(cell.interval)}".strip()
+        parts = cell_words(cell) if verdicts else "", mean_and_interval(cell.interval), unranked_words(cell)
+        return " ".join(part for part in parts if part)
 
     return SummaryColumn(r.name, range_title(task, r), mean, text, range=r)
 

@@ -93,6 +93,11 @@ def mean_and_interval(mean: Interval | None) -> str:
     return f"{mean.mean:.3f} [{mean.low:.3f}, {mean.high:.3f}]"
 
 
+def unranked_words(cell: Cell) -> str:
+    """`0.743, not ranked`: the mean of seeds that did not learn the task; empty without any."""
+    return "" if cell.unranked is None else f"{cell.unranked:.3f}, not ranked"
+
+
 def times(multiple: float) -> str:
     """`1.25x`."""
     return f"{multiple:.3g}x"

@@ -272,7 +272,8 @@ class Analysis:
                     yield {
                         "task": task.task, "range": r.name, "split": r.split, "length": r.length,
                         "encoding": cell.encoding, "verdict": _shared(cell), **_learned(task, cell.encoding),
-                        **_numbers(cell.interval), "normalized": cell.normalized, "reach": reach.get(cell.encoding),
+                        **_numbers(cell.interval), "unranked": cell.unranked,
+                        "normalized": cell.normalized, "reach": reach.get(cell.encoding),
                         "chance": r.chance, "floor": r.floor, "sequences": r.sequences,
                     }  # fmt: skip
 
