@@ -52,7 +52,8 @@ def results(comparison: Comparison) -> Table:
         record["verdict"] = cell_words(cell)
         rows.append(tuple(record[name] for name in names))
     note = (
-        "n: seeds that count; not ranked: the mean of those that did not learn the task. Normalized: 0 at chance, 1 when all is right. Floor: the best score without order. "
+        "n: seeds that count; not ranked: the mean of those that did not learn the task. "
+        "Normalized: 0 at chance, 1 when all is right. Floor: the best score without order. "
         "Reach: of the encoding, in multiples of the longest trained length."
     )
     return Table("results", "All results", columns, tuple(rows), frozenset(bold), note)

@@ -115,6 +115,22 @@ class RateMatters(Alarm, kind="rate"):
         )
 
 
+@dataclass(frozen=True)
+class UndealtRates(Alarm, kind="undealt"):
+    """There are fewer seeds than tied learning rates, so that some of these are not run."""
+
+    encoding: str
+    rates: tuple[float, ...]
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        return (cls(arm.encoding, arm.undealt) for arm in task.study.arms if arm.undealt)
+
+    def sentence(self) -> str:
+        rates = listed([f"{rate:g}" for rate in self.rates])
+        return f"{called(self.encoding)}: no seed is left for tied learning rates ({rates}): give more --seeds"
+
+
 def _claims_headline(pair: Contrast, encoding: str) -> bool:
     return pair.claim and pair.basis is Basis.SCORES and encoding in (pair.better, pair.worse)
 

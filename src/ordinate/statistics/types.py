@@ -128,6 +128,7 @@ class ArmFacts:
     failed: Mapping[str, tuple[Sequence[str], int]] = field(default_factory=dict)  # what: errors, of how many runs
     damaged: tuple[tuple[str, int, float, str], ...] = ()  # run, seed, learning rate and error
     rates: Mapping[int, float] = field(default_factory=dict)  # seed: its learning rate, where several tied
+    undealt: tuple[float, ...] = ()  # tied learning rates that no seed has, as there are fewer seeds
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def _facts(state: StudyState, arm: Arm, seeds: int) -> ArmFacts:
     damaged = tuple((c.id, c.seed, c.lr, state.damaged[c.id]) for c in (*pilots, *configs) if c.id in state.damaged)
     added, embedding = (norms.encoding_norm, norms.embedding_norm) if norms else (None, None)
     dealt = {seed: arm.rate(seed) for seed in range(1, seeds + 1)} if len(arm.rates) > 1 else {}
-    return ArmFacts(arm.encoding, rate, edge, added, embedding, failed, damaged, dealt)
+    return ArmFacts(arm.encoding, rate, edge, added, embedding, failed, damaged, dealt, arm.rates[seeds:])
 
 
 def settled(task: TaskAnalysis) -> bool:
