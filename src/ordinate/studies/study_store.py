@@ -1,5 +1,6 @@
 """The studies of a store, each in a folder with its `study.json`."""
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,8 @@ def finished_with_fewer_seeds(store: Store, study: Study) -> tuple[int, ...]:
     """The smaller numbers of seeds with which this store has a report of the same comparison."""
     if study.seeds == "auto":
         return ()
-    own, found = {key: value for key, value in study.as_dict().items() if key != "seeds"}, set()
+    own, found = json.loads(json.dumps(study.as_dict())), set()
+    del own["seeds"]
     for name in names(store):
         folder = store.folder / "studies" / name
         with suppress(InputError):  # a damaged study does not block another
