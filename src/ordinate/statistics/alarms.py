@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from ordinate.statistics.distributions import band
+from ordinate.statistics.looks import MARGIN
 from ordinate.statistics.observations import RangeKey, Split, range_name
 from ordinate.statistics.phrases import called, listed, seeds
 from ordinate.statistics.types import Alarm, Basis, Contrast, Range, TaskEvidence
@@ -87,12 +88,12 @@ class NoRate(Alarm, kind="no rate"):
 
 @dataclass(frozen=True)
 class RateMatters(Alarm, kind="rate"):
-    """Learning rates that tie in distribution move the headline score by more than a claimed difference."""
+    """Learning rates that tie in distribution move the headline score by more than what is, or could be, claimed."""
 
     encoding: str
     range: str
     means: Mapping[float, float]  # learning rate: the mean score of its seeds
-    claimed: float  # the smallest difference that is claimed
+    claimed: float | None  # the smallest difference that is claimed of the encoding
 
     @classmethod
     def check(cls, task: TaskEvidence) -> Iterator[Self]:
@@ -103,16 +104,21 @@ class RateMatters(Alarm, kind="rate"):
                 if counts and score is not None and seed in arm.rates:
                     by_rate.setdefault(arm.rates[seed], []).append(score)
             means = {rate: sum(own) / len(own) for rate, own in sorted(by_rate.items())}
-            claimed = [abs(pair.difference.mean) for pair in task.pairs if _claims_headline(pair, arm.encoding)]
-            if len(means) > 1 and claimed and max(means.values()) - min(means.values()) > min(claimed):
-                yield cls(arm.encoding, task.shown.name, means, min(claimed))
+            claims = [abs(pair.difference.mean) for pair in task.pairs if _claims_headline(pair, arm.encoding)]
+            claimed = min(claims, default=None)
+            spread = max(means.values(), default=0.0) - min(means.values(), default=0.0)
+            if spread > (MARGIN if claimed is None else claimed):
+                yield cls(arm.encoding, task.shown.name, means, claimed)
 
     def sentence(self) -> str:
         by_rate = listed([f"{mean:.3f} at {rate:g}" for rate, mean in self.means.items()])
-        return (
-            f"{called(self.encoding)}: learning rates that tie in distribution differ at {self.range} ({by_rate}) by "
-            f"more than the smallest difference that is claimed of it there, {self.claimed:.3f}"
+        what = (
+            "so that no difference is claimed of it"
+            if self.claimed is None
+            else (f"by more than the smallest difference that is claimed of it, {self.claimed:.3f}")
         )
+        tied = f"{called(self.encoding)}: learning rates that tie in distribution differ at {self.range}"
+        return f"{tied} ({by_rate}), {what}"
 
 
 @dataclass(frozen=True)

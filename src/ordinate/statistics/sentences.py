@@ -116,14 +116,14 @@ def _holds(task: TaskAnalysis) -> list[str]:
 
 
 def _not_learned_by(task: TaskAnalysis, names: Sequence[str]) -> list[str]:
-    """`alibi did not learn it (432 steps, 8 times what rope took; still rising)`."""
+    """`alibi did not learn it (432 steps, 8 times the 54 of rope; still rising)`."""
     groups: dict[str, list[str]] = {}
     for name in names:
         steps = task.steps.get(name)
         ended = []
         if steps is not None and steps.fastest is not None:
             fastest, own = steps.fastest
-            ended.append(f"{steps.budget} steps, {steps.budget / own:.0f} times what {called(fastest)} took")
+            ended.append(f"{steps.budget} steps, {steps.budget / own:.0f} times the {own} of {called(fastest)}")
         ended += ["still rising"] if steps and steps.rising else []
         groups.setdefault(f" ({'; '.join(ended)})" if ended else "", []).append(name)
     return [f"{named(members)} did not learn it{why}" for why, members in groups.items()]
