@@ -46,10 +46,10 @@ def keep(store: Path) -> None:
             if arm.task not in tasks.names() or arm.encoding not in wanted(arm.task):
                 continue
             for seed in SEEDS:
-                config = state.config(arm, seed, arm.rate)
+                config, rate = state.reported_run(arm, seed), arm.rate(seed)
                 result = state.result(config)
-                if result and config.id == default(arm.task, arm.encoding, seed, arm.rate):
-                    row = _row(config.id, arm.task, arm.encoding, seed, arm.rate, arm.base.steps, result)
+                if result and config.id == default(arm.task, arm.encoding, seed, rate):
+                    row = _row(config.id, arm.task, arm.encoding, seed, rate, arm.base.steps, result)
                     rows[_key(row)] = row
     RUNS.write_text("[\n" + ",\n".join(json.dumps(rows[key]) for key in sorted(rows)) + "\n]\n")
 

@@ -61,7 +61,7 @@ def test_a_column_added_to_the_list_is_on_every_surface(filled: Store, monkeypat
     assert frame["half score"][0] == pytest.approx(ADDED.value(task, encoding))
 
     arm = next(arm for arm in state.arms() if arm.encoding == encoding)
-    config = state.config(arm, 1, arm.rate)
+    config = state.reported_run(arm, 1)
     console = Console(width=200, record=True, file=io.StringIO())
     show_result(filled.run(config.id).result, config, console)
     assert "half score" in console.export_text()
@@ -92,8 +92,8 @@ def test_the_gaps_are_means_of_the_runs_own_gaps() -> None:
     known = 0
     for arm in state.arms():
         cell = task.shown.cell(arm.encoding)
-        seeds = [seed for seed, counts in zip(cell.seeds, cell.counted, strict=True) if counts]
-        results = [examples.run(state.config(arm, seed, arm.rate).id).result for seed in seeds]
+        seeds = [seed for seed, counts in zip(cell.seeds, cell.counted, strict=True) if counts] or cell.seeds
+        results = [examples.run(state.reported_run(arm, seed).id).result for seed in seeds]
         pairs = [(result.in_distribution, result.row(*task.shown.key)) for result in results]
         scores = [
             here.score - there.score for here, there in pairs if here.score is not None and there.score is not None

@@ -10,6 +10,7 @@ from safetensors.numpy import save_file
 from ordinate.results.comparison import ComparedRun, Comparison, Curve, Profile, RatePoint, Sweep
 from ordinate.results.machine import Machine
 from ordinate.statistics.analyze import analyze
+from ordinate.statistics.improvement import Improvement
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.observations import Observation, Split
 from ordinate.statistics.ranks import AverageRanks
@@ -137,7 +138,7 @@ def _profile(task: str, name: str, index: int, maps: Path | None, source: np.ran
         task=task, encoding=name, extrapolation="untrained" if index == 2 else "computes",
         max_positions=96 if index == 2 else None,
         parameters=401_424 + 8192 * index, own_parameters=8192 * index, step_ms=18.3 + index, memory=48_000_000,
-        rate=1e-3, embedding_norm=0.23, encoding_norm=0.05 * index, attention=attention,
+        rates=(1e-3,), embedding_norm=0.23, encoding_norm=0.05 * index, attention=attention,
     )  # fmt: skip
 
 
@@ -171,15 +172,15 @@ def large(encodings: int = 10, seeds: int = 200, tasks: int = 5) -> Comparison:
             ranks = AverageRanks(order, {name: 1 / order[name] for name in names}, seeds, 0.96, 0.01)
             ranges.append(Range(split, length, 0.06, 0.1, 1000, tuple(cells), ranks))
         pairs = tuple(
-            Contrast(a, b, Basis.SCORES, (seeds, seeds), (0.5, 0.4), Difference(0.1, -0.1, 0.3), 0.04, 0.4, 0.05, 0.5,
-                 Outcome.OPEN)
+            Contrast(a, b, Basis.SCORES, (seeds, seeds), (0.5, 0.4), Difference(0.1, -0.1, 0.3), 0.04, 0.4,
+                 Improvement(0.6, 0.4, 0.8), Outcome.OPEN)
             for a, b in combinations(names, 2)
         )  # fmt: skip
         found.append(
             TaskAnalysis(
                 task, "distance", "higher", 0.95, 32, names, every, tuple(ranges), 1,
                 dict.fromkeys(names, (seeds, seeds)), dict.fromkeys(names, Reach((4.0,) * seeds, 4.0)), {}, pairs,
-                Verdict(Finding.OPEN, (), seeds, 0.01), (),
+                dict.fromkeys(names, 0.5), {}, Verdict(Finding.OPEN, (), seeds, 0.01), (),
             )
         )  # fmt: skip
     called = tuple(task.task for task in found)

@@ -1,14 +1,18 @@
-"""The promise of all claims together: at most one study in twenty says anything false."""
+"""The promise of all claims together: at most one study in twenty says anything false; and what they find."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-STUDIES = 500  # at a true rate of 0.03, more than 0.05 is seen once in two hundred times
-SHAPES = ("normal", "skewed", "bimodal", "rare mode")
+from tests.statistics import simulate
+
+STUDIES = 300
+# At a true rate of 0.04, the largest that 2,000 studies of any controlled shape gave, more is seen once in 200 times.
+NOISE = 0.07 - 0.05
 
 Rates = dict[str, float]
 
@@ -21,40 +25,68 @@ def rates() -> Rates:
     return found
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
-def test_equal_encodings_are_seldom_told_apart(rates: Rates, correlation: float) -> None:
-    """Equal distributions of any shape, and normal ones of which three vary ten times as much as the others."""
-    for shape in SHAPES:
-        assert rates[f"{shape}, equal, {correlation}"] <= 0.05
-    assert rates[f"normal, ten times, {correlation}"] <= 0.05
+@pytest.mark.parametrize(
+    "name", [*simulate.ALIKE, *simulate.CONTROLLED, *simulate.LOSSES, *simulate.REPORTED, "unequal", "power"]
+)
+def test_studies_are_judged_as_comparisons_are(name: str) -> None:
+    """All at once as one by one, of every shape."""
+    shapes = simulate.ALIKE | simulate.CONTROLLED | simulate.LOSSES | simulate.REPORTED
+    shapes |= {"unequal": simulate.CONTROLLED["spread 10 to 1"], "power": simulate.POWER["0.1 lower, exponential"]}
+    loss, seeds = name in simulate.LOSSES, (5, 5, 8, 8) if name == "unequal" else (6,) * 4
+    source = np.random.default_rng(list(name.encode()))
+    endpoints = simulate.draws(source, 200, shapes[name], seeds, loss=loss)
+    found = simulate.claims(endpoints, loss=loss)
+    some = np.flatnonzero(found.any(axis=(1, 2)))[:3].tolist()  # nothing claimed is easily equal
+    for study in {0, 1, *some}:
+        assert np.array_equal(found[study], simulate.judged(endpoints, study, loss=loss))
+    assert name != "power" or some
 
 
-def test_the_permutation_test_alone_would_claim_too_much(rates: Rates) -> None:
-    assert rates["permutation test alone"] > 0.05
+@pytest.mark.parametrize("across", [0.0, 0.5, 0.9])
+def test_encodings_that_vary_alike_are_seldom_told_apart(rates: Rates, across: float) -> None:
+    """Whatever the shape, and however much their scores of one seed go together."""
+    for shape in simulate.ALIKE:
+        assert rates[f"{shape}, {across}"] <= 0.05 + NOISE
 
 
-def test_what_no_test_of_six_seeds_can_see(rates: Rates) -> None:
-    """Ten times the spread *and* bimodal: all six seeds may lie in one mode, on either side, for any of three.
-
-    This is why every verdict tells what its seeds cannot see.
-    """
-    assert rates["bimodal, ten times, 0.0"] == pytest.approx(2 * 3 * 0.5**6, abs=0.04)
-    # One value in five is far off: that none of six is happens in a quarter of cases, and to one of three in 6 of 10.
-    assert rates["rare mode, ten times, 0.0"] == pytest.approx(1 - (1 - 0.8**6) ** 3, abs=0.08)
-
-
-def test_equal_chances_of_learning_are_seldom_told_apart(rates: Rates) -> None:
-    learning = [rate for name, rate in rates.items() if name.startswith("learned by")]
-    assert len(learning) == 8 and max(learning) <= 0.05
+def test_equal_means_of_different_shapes_are_seldom_told_apart(rates: Rates) -> None:
+    """Ties at 1, ten times the spread, skewed errors near 1, losses, and more seeds of some than of others."""
+    unequal = [name for name in rates if " and " in name]
+    assert len(unequal) == 4
+    for name in (*simulate.CONTROLLED, *simulate.LOSSES, *unequal):
+        assert rates[name] <= 0.05 + NOISE
 
 
 def test_learning_and_scores_share_one_risk(rates: Rates) -> None:
     """Tests that cannot reach their threshold do not count, and still no more than one study in twenty is wrong."""
-    both = [rate for name, rate in rates.items() if name.startswith("both at")]
-    assert len(both) == 6 and max(both) <= 0.05
+    both = [rate for name, rate in rates.items() if name.startswith("learned by")]
+    assert len(both) == 6 and max(both) <= 0.05 + NOISE
 
 
-def test_a_true_difference_is_found(rates: Rates) -> None:
-    """0.2 at a spread of 0.05, one of six encodings."""
-    assert rates["power, of pairs"] > 0.9
-    assert rates["power of permutations alone, of pairs"] - rates["power, of pairs"] < 0.02
+def test_what_no_test_of_six_seeds_can_see(rates: Rates) -> None:
+    """This is why every verdict says what its seeds cannot see.
+
+    Of three bimodal encodings one may have all six seeds in one mode, on either side; of three that fail in one seed
+    of five, one has no failure in six seeds in 6 of 10 studies.
+    """
+    assert rates["half steady, half bimodal"] == pytest.approx(2 * 3 * 0.5**6, abs=0.06)
+    assert rates["rare failure in half"] == pytest.approx(1 - (1 - 0.8**6) ** 3, abs=0.1)
+
+
+@pytest.mark.parametrize("gap", [0.05, 0.1, 0.3])
+def test_the_best_is_named_where_it_is_near_1_and_the_others_are_lower_and_skewed(rates: Rates, gap: float) -> None:
+    """Welch's test of raw scores named it in no study."""
+    assert rates[f"power: {gap} lower, skewed"] >= 0.65
+    assert rates[f"power: {gap} lower, exponential"] >= 0.45  # the mode of these lies at 1 too
+
+
+def test_a_difference_far_from_1_is_found_too(rates: Rates) -> None:
+    """0.2 at a spread of 0.05, one of six encodings above each of the others."""
+    assert rates["power: 0.2 lower, normal"] >= 0.7
+
+
+def test_false_claims_by_design() -> None:
+    """More encodings that fail now and then are more chances to see none fail; more seeds see it."""
+    alike, failing = simulate.by_design(3, 6, studies=200)
+    assert alike <= 0.05 + NOISE < failing < simulate.by_design(6, 6, studies=200)[1]
+    assert simulate.by_design(6, 20, studies=200)[1] < 0.2

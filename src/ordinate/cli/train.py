@@ -141,14 +141,16 @@ def _remarks(result: "RunResult", config: "RunConfig") -> list[str]:
 
 def _learned(result: "RunResult", config: "RunConfig") -> str:
     """When the task was learned, and how far it carries."""
-    from ordinate.statistics.reach import reach
+    from ordinate.statistics.length_curve import Point, crossing
 
     at, steps, bar, trained = result.learned_at, result.steps, result.bar or 0.0, max(config.test_lengths)
-    scores = [(row.length, row.score) for row in result.evaluation if row.split in ("id", "ood")]
-    if (far := reach(scores, bar, trained)) == 0:
+    scores = sorted(Point(row.length, row.score) for row in result.evaluation if row.split in ("id", "ood"))
+    end = crossing(scores, bar)
+    if not end.length:
         return f"Not learned: below {bar:.0%} after {steps} steps, so scores beyond the trained length mean nothing."
     when = f"at step {at}" if at else "in its last steps"
-    return f"Learned (at least {bar:.0%} in distribution) {when}, {steps} in all; holds to {far:.3g} times {trained}."
+    far = f"{'at least ' * end.censored}{end.length / trained:.3g} times"
+    return f"Learned (at least {bar:.0%} in distribution) {when}, {steps} in all; holds to {far} {trained}."
 
 
 def _percent(value: float | None) -> str:

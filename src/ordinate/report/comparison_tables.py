@@ -10,7 +10,7 @@ from ordinate.report.summary import shared_columns, summary_name, summary_table,
 from ordinate.report.table import Column, LazyRows, Table, Value
 from ordinate.results.comparison import ComparedRun, Comparison
 from ordinate.statistics.observations import range_name
-from ordinate.statistics.phrases import cell_words, outcome_words
+from ordinate.statistics.phrases import cell_words, covered, outcome_words
 from ordinate.statistics.ranks import AverageRanks
 from ordinate.statistics.types import Basis, Contrast, TaskAnalysis
 
@@ -19,12 +19,12 @@ ENCODING, TASK, RANGE = Column("encoding", "encoding"), Column("task", "task"), 
 
 
 def tables(comparison: Comparison, tasks: Sequence[TaskAnalysis] | None = None) -> Iterator[Table]:
-    """The summary of each task, of all tasks by default; then results, pairs, matrix, ranks, sweep, settings, runs."""
+    """The summary of each task, of all tasks by default; then the tables of the whole comparison."""
     chosen = comparison.analysis.tasks if tasks is None else tasks
     names = file_names(map(summary_name, chosen))
     for task in chosen:
         yield replace(summary(comparison, task), name=names[summary_name(task)])
-    makers = (results, pairs, matrix, ranks, sweep, settings, runs)
+    makers = (results, pairs, matrix, ranks, sweep, by_rate, settings, runs)
     yield from (table for make in makers if (table := make(comparison)).rows)
 
 
@@ -40,7 +40,8 @@ def results(comparison: Comparison) -> Table:
         Column("learned", "learned"), Column("of", "of"), Column("mean", "mean", SCORE),
         Column("low", "95 % low", SCORE),
         Column("high", "95 % high", SCORE), Column("minimum", "min", SCORE), Column("maximum", "max", SCORE),
-        Column("n", "n"), Column("normalized", "normalized", SCORE), Column("reach", "median reach", "g"),
+        Column("n", "n"), Column("unranked", "not ranked", SCORE), Column("normalized", "normalized", SCORE),
+        Column("reach", "median reach", ".3g"),
         Column("chance", "chance", SCORE), Column("floor", "floor", SCORE), Column("sequences", "sequences"),
     )  # fmt: skip
     cells = ((task, r, cell) for task in comparison.analysis.tasks for r in task.ranges for cell in r.cells)
@@ -51,7 +52,8 @@ def results(comparison: Comparison) -> Table:
         record["verdict"] = cell_words(cell)
         rows.append(tuple(record[name] for name in names))
     note = (
-        "n: seeds that count. Normalized: 0 at chance, 1 when all is right. Floor: the best score without order. "
+        "n: seeds that count; not ranked: the mean of those that did not learn the task. "
+        "Normalized: 0 at chance, 1 when all is right. Floor: the best score without order. "
         "Reach: of the encoding, in multiples of the longest trained length."
     )
     return Table("results", "All results", columns, tuple(rows), frozenset(bold), note)
@@ -65,17 +67,20 @@ def pairs(comparison: Comparison) -> Table:
         Column("seeds_better", "seeds of the better"), Column("seeds_worse", "of the worse"),
         Column("mean_better", "mean of the better", SCORE), Column("mean_worse", "of the worse", SCORE),
         Column("difference", "difference", ".4f"), Column("low", f"{level} low", ".4f"),
-        Column("high", f"{level} high", ".4f"), Column("p", "p", P), Column("p_welch", "p, Welch", P),
-        Column("corrected", "p, corrected", P), Column("corrected_welch", "p, Welch, corrected", P),
+        Column("high", f"{level} high", ".4f"), Column("improvement", "probability of improvement", SCORE),
+        Column("improvement_low", "95 % low", SCORE), Column("improvement_high", "95 % high", SCORE),
+        Column("p", "p", P), Column("corrected", "p, corrected", P),
         Column("claim", "claim"), Column("outcome", "outcome"),
     )  # fmt: skip
     rows = LazyRows([(task, pair) for task in comparison.analysis.tasks for pair in task.pairs], _pair)
     note = (
-        "Scores: two-sample permutation test (exact up to 10 and 10 seeds, 100,000 random permutations beyond, fewer "
-        "for more than 5,000 pairs) and Welch's test of seeds that learned the task; learning: Fisher's exact test of "
-        "how many did. Corrected by Holm over all tests of all tasks, after Tarone without those that could not reach "
-        "significance however the seeds fall; a "
-        f"claim needs both below {comparison.analysis.alpha:.3g}. Intervals are those of one pair alone; no "
+        "Scores, and areas under the scores over log length: Welch's test of log error rates (of a loss, of the loss "
+        "itself), in which a seed that did not learn the task counts as the floor; learning: Fisher's exact test "
+        "of how many did. Corrected by Holm over all tests of all tasks, after Tarone without those that could not "
+        "reach significance however the seeds fall; a claim needs a corrected p below "
+        f"{comparison.analysis.alpha:.3g}. "
+        "Probability of improvement: that a seed of the better has the higher value. Intervals are those of one pair "
+        "alone; no "
         "difference above 0.02: the interval corrected for all pairs (Bonferroni) lies within 0.02."
     )
     return Table("pairs", "Pairs", columns, rows, note=note)
@@ -85,12 +90,14 @@ def _pair(tested: tuple[TaskAnalysis, Contrast]) -> tuple[Value, ...]:
     task, pair = tested
     return (
         task.task, _tested_at(task, pair), pair.better, pair.worse, pair.basis.value, *pair.seeds, *pair.means,
-        pair.difference.mean, pair.difference.low, pair.difference.high, pair.p, pair.p_welch, pair.corrected,
-        pair.corrected_welch, pair.claim, outcome_words(pair),
+        pair.difference.mean, pair.difference.low, pair.difference.high, *(pair.improvement or (None, None, None)),
+        pair.p, pair.corrected, pair.claim, outcome_words(pair),
     )  # fmt: skip
 
 
 def _tested_at(task: TaskAnalysis, pair: Contrast) -> str:
+    if pair.basis is Basis.AREA:
+        return covered(task)
     return range_name("id", task.trained or 0) if pair.basis is Basis.LEARNING else task.shown.name
 
 
@@ -118,7 +125,7 @@ def matrix(comparison: Comparison) -> Table:
         limit = "no limit" if profile.max_positions is None else str(profile.max_positions)
         rows.append((
             profile.task, encoding, limit, profile.extrapolation, *scores, profile.own_parameters, profile.parameters,
-            profile.step_ms, memory, profile.rate, ratio,
+            profile.step_ms, memory, ", ".join(f"{rate:g}" for rate in profile.rates), ratio,
         ))  # fmt: skip
     where = "; ".join(f"{name}: {task.shown.name}" for name, task in known.items())
     return Table("matrix", "Matrix of encodings", columns, tuple(rows), note=f"Headline ranges: {where}.")
@@ -158,19 +165,45 @@ def sweep(comparison: Comparison) -> Table:
     columns = (
         TASK, ENCODING, Column("rate", "learning rate", "g"), Column("score", "validation score", SCORE),
         Column("error", "standard error", ".4f"),
-        Column("loss", "validation loss", ".4f"), Column("tied", "tied"), Column("chosen", "chosen"),
-        Column("at_edge", "at the edge"), *(Column(range_name(*key), range_name(*key), SCORE) for key in outside),
+        Column("loss", "validation loss", ".4f"), Column("used", "used"), Column("at_edge", "at the edge"),
+        *(Column(range_name(*key), range_name(*key), SCORE) for key in outside),
     )  # fmt: skip
     rows: list[tuple[Value, ...]] = []
     for s in comparison.sweeps:
         for point in s.points:
-            chosen = point.rate == s.chosen
-            marks = (point.rate in s.tied, chosen, chosen and s.at_edge)
+            used = point.rate in (s.tied or (s.chosen,))
+            marks = (used, used and s.at_edge)
             rest = (point.outside.get(key) for key in outside)
             error = None if point.score is None else point.error
             rows.append((s.task, s.encoding, point.rate, point.score, error, point.loss, *marks, *rest))
-    note = "One pilot seed, never reported. Out of distribution is shown and was not used to choose."
+    note = (
+        "One pilot seed, never reported. Used: the best and those within one standard error of it, which are dealt out "
+        "over the reported seeds. Out of distribution is shown and was not used to choose."
+    )
     return Table("sweep", "Learning rates tried", columns, tuple(rows), note=note)
+
+
+def by_rate(comparison: Comparison) -> Table:
+    """The scores of the reported seeds by the learning rate that was dealt to them, where several tied."""
+    rates = {(run.task, run.encoding, run.seed): run.rate for run in comparison.runs if not run.pilot}
+    rows: list[tuple[Value, ...]] = []
+    for task in comparison.analysis.tasks:
+        for r in task.ranges:
+            for cell in r.cells:
+                own: dict[float, list[float]] = {}
+                for seed, score, counts in zip(cell.seeds, cell.scores, cell.counted, strict=True):
+                    rate = rates.get((task.task, cell.encoding, seed))
+                    if counts and score is not None and rate is not None:
+                        own.setdefault(rate, []).append(score)
+                for rate, scores in sorted(own.items()) if len(own) > 1 else ():
+                    seeds, mean = len(scores), sum(scores) / len(scores)
+                    rows.append((task.task, r.name, cell.encoding, rate, seeds, mean, min(scores), max(scores)))
+    columns = (
+        TASK, RANGE, ENCODING, Column("rate", "learning rate", "g"), Column("seeds", "seeds"),
+        Column("mean", "mean", SCORE), Column("minimum", "minimum", SCORE), Column("maximum", "maximum", SCORE),
+    )  # fmt: skip
+    note = "Learning rates that tie on the pilot seed; what they do to scores is part of every interval and test."
+    return Table("by rate", "Scores by learning rate", columns, tuple(rows), note=note)
 
 
 def settings(comparison: Comparison) -> Table:

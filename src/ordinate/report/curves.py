@@ -89,13 +89,13 @@ def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range], mos
     if len(along) + len(apart) < len(task.ranges):
         parts.append(f"{len(along) + len(apart)} of {len(task.ranges):,} ranges are drawn.")
     if task.bar is not None:
-        parts.append("Past the trained lengths only seeds that learned the task are drawn.")
+        parts.append("Past the trained lengths, seeds that did not learn the task are drawn but in no mean.")
     if apart:
         parts.append("Rings: the same length, at places that training never showed.")
     missing: dict[str, list[Range]] = {}
     for r in (*along, *apart):
         for cell in (r.cell(encoding) for encoding in drawn):
-            if cell.interval is None:
+            if cell.interval is None and cell.unranked is None:
                 missing.setdefault(f"{cell.encoding}: {cell_words(cell) or 'no score'}", []).append(r)
     parts += [f"{what}, so no point at {_spans(where)}." for what, where in missing.items()]
     return " ".join(parts)
@@ -231,11 +231,8 @@ def _seeds(cells: Iterable[Cell | None]) -> list[int]:
 
 
 def _score(cell: Cell | None, seed: int) -> Number:
-    """A seed's score where it may be reported."""
-    if cell is None or seed not in cell.seeds:
-        return None
-    at = cell.seeds.index(seed)
-    return cell.scores[at] if cell.counted[at] else None
+    """A seed's score, ranked or not."""
+    return None if cell is None or seed not in cell.seeds else cell.scores[cell.seeds.index(seed)]
 
 
 def _cell(r: Range, encoding: str) -> Cell | None:

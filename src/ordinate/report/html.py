@@ -18,7 +18,7 @@ from ordinate.report.summary import SummaryColumn, summary_columns, summary_note
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
-from ordinate.statistics.phrases import MOST_LISTED, cell_words, counted, css_class
+from ordinate.statistics.phrases import MOST_LISTED, cell_words, counted, css_class, unranked_words
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Analysis, Cell, Range, TaskAnalysis
 
@@ -145,8 +145,7 @@ def _needs(analysis: Analysis) -> str:
     """How many seeds a claim takes."""
     if not analysis.seeds_needed:
         return ""
-    pairs = "the one pair" if analysis.pairs == 1 else f"any of the {analysis.pairs} pairs"
-    return f"; a claim about {pairs} of this comparison takes {counted(analysis.seeds_needed, 'seed')}"
+    return f"; a claim takes {counted(analysis.seeds_needed, 'seed')}"
 
 
 def _row(task: TaskAnalysis, encoding: str, columns: Sequence[SummaryColumn]) -> list[dict[str, Any]]:
@@ -167,6 +166,7 @@ def _row(task: TaskAnalysis, encoding: str, columns: Sequence[SummaryColumn]) ->
 def _scores(cell: Cell, bold: bool) -> dict[str, Any]:
     mean = cell.interval
     scores: dict[str, Any] = {"verdict": cell_words(cell), "kind": css_class(cell), "mean": None, "bold": bold}
+    scores["unranked"] = unranked_words(cell)
     if mean is not None:
         scores |= {
             "mean": mean.mean,

@@ -5,15 +5,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ordinate.report.table import Column, Table, Value, shown
-from ordinate.statistics.gap import score_gap
+from ordinate.statistics.gap import score_gap, share_kept
 from ordinate.statistics.phrases import (
     capital,
     cell_words,
     learned_words,
     mean_and_interval,
+    range_title,
     reach_words,
     steps_words,
-    times,
+    unranked_words,
 )
 from ordinate.statistics.types import Range, TaskAnalysis
 
@@ -67,7 +68,7 @@ COLUMNS = (
         "learned",
         _share,
         lambda task, encoding: learned_words(task.learned[encoding]),
-        "seeds at or above the bar in distribution; other seeds do not count at other ranges",
+        "seeds at or above the bar in distribution, with the exact 95 % interval of their rate; others are not ranked",
         lambda task: bool(task.learned),
     ),
     SummaryColumn(
@@ -83,7 +84,8 @@ COLUMNS = (
         "reach",
         lambda task, encoding: task.reach[encoding].median,
         lambda task, encoding: reach_words(task.reach[encoding]),
-        "up to where every tested length is at the bar, in multiples of the longest trained length",
+        "the length at which the score falls below the bar, interpolated, in multiples of the longest trained length: "
+        "the median over seeds with its 95 % interval (below six seeds, their range)",
         lambda task: bool(task.reach),
     ),
     SummaryColumn(
@@ -93,6 +95,14 @@ COLUMNS = (
         help="generalization gap, what the score loses from in distribution to the headline range",
         applies=lambda task: task.inside is not None and task.inside is not task.shown,
         form="z.3f",
+    ),
+    SummaryColumn(
+        "kept",
+        "kept",
+        lambda task, encoding: share_kept(task, encoding, task.shown),
+        help="the score on the headline range over that in distribution, where both are above the floor, ranked or not",
+        applies=lambda task: bool(task.learned) and task.inside is not task.shown,
+        form=".0%",
     ),
     SummaryColumn(
         "loss_gap",
@@ -127,16 +137,12 @@ def _scores(task: TaskAnalysis, r: Range, verdicts: bool) -> SummaryColumn:
         return None if interval is None else interval.mean
 
     def text(task: TaskAnalysis, encoding: str) -> str:
-        """`solves 0.998 [0.995, 1.000]`."""
+        """`solves 0.998 [0.995, 1.000]`, `did not fit (0.88) 0.743, not ranked`."""
         cell = r.cell(encoding)
-        return f"{cell_words(cell) if verdicts else ''} {mean_and_interval(cell.interval)}".strip()
+        parts = cell_words(cell) if verdicts else "", mean_and_interval(cell.interval), unranked_words(cell)
+        return " ".join(part for part in parts if part)
 
     return SummaryColumn(r.name, range_title(task, r), mean, text, range=r)
-
-
-def range_title(task: TaskAnalysis, r: Range) -> str:
-    """`OOD length 64 (2x)`."""
-    return r.name + (f" ({times(r.length / task.trained)})" if task.trained and r.split == "ood" else "")
 
 
 def winner(task: TaskAnalysis) -> str | None:

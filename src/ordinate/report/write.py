@@ -123,7 +123,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "rules": analysis.rules,
         "encodings": analysis.encodings,
         "alpha": analysis.alpha,
-        "pairs": analysis.pairs,
+        "tests": analysis.tests,
         "seeds_needed": analysis.seeds_needed,
         "preliminary": analysis.preliminary,
         "limits": analysis.limits,
@@ -153,7 +153,8 @@ def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
 
 
 def _middle(spread: Reach | Steps) -> dict[str, float | None]:
-    return {"median": spread.median, "low": spread.low, "high": spread.high}
+    low, high = spread.interval or (None, None)
+    return {"median": spread.median, "low": low, "high": high}
 
 
 def _ranks(ranks: AverageRanks | None) -> dict[str, Any] | None:

@@ -65,7 +65,7 @@ class Profile:
     own_parameters: int  # the encoding's
     step_ms: float  # mean over runs, validation included
     memory: int | None  # bytes: weights, gradients, optimizer and what one step keeps for the backward pass
-    rate: float  # the learning rate of the reported runs
+    rates: tuple[float, ...]  # learning rates, dealt out over the reported seeds
     embedding_norm: float
     encoding_norm: float  # how much the encoding changes embeddings at the start
     attention: Path | None  # a safetensors file: layer_0, layer_1, ... [example, head, query, key], tokens, targets

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from ordinate.statistics.distributions import band
+from ordinate.statistics.looks import MARGIN
 from ordinate.statistics.observations import RangeKey, Split, range_name
-from ordinate.statistics.phrases import called, counted, listed, seeds
-from ordinate.statistics.types import Alarm, Range, TaskEvidence
+from ordinate.statistics.phrases import called, listed, seeds
+from ordinate.statistics.types import Alarm, Basis, Contrast, Range, TaskEvidence
 
 CEILING = 0.99  # a common score above it needs no explanation
 NOISE = 0.005  # where the number of sequences is unknown
@@ -86,6 +87,79 @@ class NoRate(Alarm, kind="no rate"):
 
 
 @dataclass(frozen=True)
+class RateMatters(Alarm, kind="rate"):
+    """Learning rates that tie in distribution move the headline score by more than what is, or could be, claimed."""
+
+    encoding: str
+    range: str
+    means: Mapping[float, float]  # learning rate: the mean score of its seeds
+    claimed: float | None  # the smallest difference that is claimed of the encoding
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        for arm in task.study.arms:
+            by_rate: dict[float, list[float]] = {}
+            cell = task.shown.cell(arm.encoding)
+            for seed, score, counts in zip(cell.seeds, cell.scores, cell.counted, strict=True):
+                if counts and score is not None and seed in arm.rates:
+                    by_rate.setdefault(arm.rates[seed], []).append(score)
+            means = {rate: sum(own) / len(own) for rate, own in sorted(by_rate.items())}
+            claims = [abs(pair.difference.mean) for pair in task.pairs if _claims_headline(pair, arm.encoding)]
+            claimed = min(claims, default=None)
+            spread = max(means.values(), default=0.0) - min(means.values(), default=0.0)
+            if spread > (MARGIN if claimed is None else claimed):
+                yield cls(arm.encoding, task.shown.name, means, claimed)
+
+    def sentence(self) -> str:
+        by_rate = listed([f"{mean:.3f} at {rate:g}" for rate, mean in self.means.items()])
+        what = (
+            "so that no difference is claimed of it"
+            if self.claimed is None
+            else (f"by more than the smallest difference that is claimed of it, {self.claimed:.3f}")
+        )
+        tied = f"{called(self.encoding)}: learning rates that tie in distribution differ at {self.range}"
+        return f"{tied} ({by_rate}), {what}"
+
+
+@dataclass(frozen=True)
+class UndealtRates(Alarm, kind="undealt"):
+    """There are fewer seeds than tied learning rates, so that some of these are not run."""
+
+    encoding: str
+    rates: tuple[float, ...]
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        return (cls(arm.encoding, arm.undealt) for arm in task.study.arms if arm.undealt)
+
+    def sentence(self) -> str:
+        rates = listed([f"{rate:g}" for rate in self.rates])
+        return f"{called(self.encoding)}: no seed is left for tied learning rates ({rates}): give more --seeds"
+
+
+def _claims_headline(pair: Contrast, encoding: str) -> bool:
+    return pair.claim and pair.basis is Basis.SCORES and encoding in (pair.better, pair.worse)
+
+
+@dataclass(frozen=True)
+class RaisedSeeds(Alarm, kind="raised"):
+    """The same comparison was finished with fewer seeds before, so that its tests were looked at more than once."""
+
+    earlier: tuple[int, ...]
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        if task.study.earlier:
+            yield cls(task.study.earlier)
+
+    def sentence(self) -> str:
+        return (
+            f"finished with {listed([str(n) for n in self.earlier])} seeds before this number was chosen: more looks "
+            "raise the risk of a false claim above the stated one; --seeds auto plans its looks beforehand"
+        )
+
+
+@dataclass(frozen=True)
 class Oversized(Alarm, kind="sizes"):
     """An encoding adds values that are much larger than the token embeddings."""
 
@@ -157,17 +231,15 @@ class FewSeeds(Alarm, kind="seeds"):
 
     seeds: int
     needed: int
-    pairs: int
 
     @classmethod
     def check(cls, task: TaskEvidence) -> Iterator[Self]:
         if task.needed > task.seeds:
-            yield cls(task.seeds, task.needed, task.pairs)
+            yield cls(task.seeds, task.needed)
 
     def sentence(self) -> str:
         verb = "is" if self.seeds == 1 else "are"
-        pairs = f"{counted(self.pairs, 'pair')} of encodings"
-        return f"there {verb} {seeds(self.seeds)}, and a claim among {pairs} takes {self.needed}"
+        return f"there {verb} {seeds(self.seeds)}, and a claim about two encodings takes {self.needed}"
 
 
 @dataclass(frozen=True)
@@ -277,7 +349,7 @@ class Ceiling(Alarm, kind="ceiling"):
         if task.bar is None:
             return
         for r, means in zip(task.ranges, task.means, strict=True):
-            if _at_floor(r, means) or len(means) < 2 or max(means) >= CEILING:
+            if _at_floor(r, means) or len(means) < 2 or max(means) >= CEILING or min(means) >= task.bar:
                 continue
             middle = sum(means) / len(means)
             low, high = (middle - NOISE, middle + NOISE) if r.sequences is None else band(middle, r.sequences)
@@ -305,7 +377,9 @@ class Gate(Alarm, kind="gate"):
 
     def sentence(self) -> str:
         whose = listed([f"{called(encoding)} in {good} of {of}" for encoding, (good, of) in self.learned.items()])
-        return f"not every seed learned the task: {whose}; seeds that did not are not scored at longer lengths"
+        return (
+            f"not every seed learned the task: {whose}; seeds that did not are shown at longer lengths but not ranked"
+        )
 
 
 def _at_floor(r: Range, means: Sequence[float]) -> bool:

@@ -1,21 +1,24 @@
 """From scores to an analysis: words, tested pairs, reach, ranks. Every rule of a fair comparison is applied here."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
 from ordinate.statistics.alarms import alarms_of
 from ordinate.statistics.cells import TaskScores, task_scores
-from ordinate.statistics.holm import pairs_of, seeds_needed
+from ordinate.statistics.distributions import band
+from ordinate.statistics.holm import FEWEST_SEEDS, score_tests
 from ordinate.statistics.large.columns import Observations
 from ordinate.statistics.large.grid import starts
 from ordinate.statistics.large.task_scores import large_task_scores
+from ordinate.statistics.length_curve import Point, area
 from ordinate.statistics.observations import Observation, headline, trained_length
-from ordinate.statistics.pairs import Sample, judge
+from ordinate.statistics.pairs import Endpoint, judge
 from ordinate.statistics.phrases import USUAL_SEEDS, few_seeds_words
 from ordinate.statistics.ranks import AverageRanks, ranks
-from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.reach import OTHER_BARS, Reach, Steps, reach_of
 from ordinate.statistics.types import Analysis, Basis, Contrast, StudyFacts, TaskAnalysis, TaskEvidence
 from ordinate.statistics.verdict import conclude
 from ordinate.statistics.words import Score
@@ -41,19 +44,19 @@ def analyze(
     """
     planned, study, steps = planned or {}, study or {}, steps or {}
     tasks = [_ScoredTask(scores) for scores in _scores(observations, planned, alpha)]
-    pairs = pairs_of(len(task.encodings) for task in tasks)
-    needed = seeds_needed(pairs, alpha) if pairs else 0
+    endpoints = [endpoint for task in tasks for endpoint in task.endpoints]
+    tests = sum(score_tests([len(task.encodings)], len(task.endpoints) - task.gated) for task in tasks)
     by_name: dict[str, list[Contrast]] = {task.name: [] for task in tasks}
-    for name, pair in judge((sample for task in tasks for sample in task.samples()), alpha):
+    for name, pair in judge(endpoints, alpha):
         by_name[name].append(pair)
     analyzed = tuple(
-        task.analysis(by_name[task.name], study.get(task.name, StudyFacts()), steps.get(task.name, {}), pairs, needed)
+        task.analysis(by_name[task.name], study.get(task.name, StudyFacts()), steps.get(task.name, {}))
         for task in tasks
     )
-    families = _families(analyzed, alpha)
     relaxed = (*preliminary, *_unfinished(study.values()))
     encodings = tuple(dict.fromkeys((*_encodings(observations), *chain.from_iterable(planned.values()))))
-    return Analysis(analyzed, encodings, alpha, pairs, needed, families, tuple(limits), relaxed)
+    needed = FEWEST_SEEDS if tests else 0
+    return Analysis(analyzed, encodings, alpha, tests, needed, _families(analyzed, alpha), tuple(limits), relaxed)
 
 
 def _scores(observations: Scored, planned: Mapping[str, Sequence[str]], alpha: float) -> Iterator[TaskScores]:
@@ -106,34 +109,49 @@ class _ScoredTask:
         self.shown = self.ranges[self.headline]
         self.gated = self.facts.bar is not None and self.trained is not None
 
-    def samples(self) -> Iterator[Sample]:
-        """What is to be tested: of every two encodings how many seeds learned the task, then scores in the headline."""
+    @cached_property
+    def endpoints(self) -> list[Endpoint]:
+        """What is tested: how many seeds learned the task, scores on the headline range, areas under scores."""
+        found = []
         if self.gated:
-            yield from self._compared({e: tuple(map(float, self._flags(e))) for e in self.encodings}, Basis.LEARNING)
-        scores = {}
-        for encoding in self.encodings:
-            cell = self.shown.cell(encoding)
-            columns = zip(cell.scores, cell.counted, strict=True)
-            scores[encoding] = tuple(score for score, counts in columns if counts and score is not None)
-        yield from self._compared(scores, Basis.SCORES)
+            flags = {e: tuple(map(float, own)) for e in self.encodings if (own := self._flags(e))}
+            found.append(Endpoint(self.name, Basis.LEARNING, flags))
+        found.append(self._endpoint(Basis.SCORES, self._headline_values, self.shown.floor))
+        longer = [r for r in self.ranges if r.split == "ood"]
+        if len(longer) > 1:
+            start = [r for r in self.ranges if (r.split, r.length) == ("id", self.trained)]
+            floor = area([Point(r.length, r.floor) for r in (*start, *longer)], None)
+            assert floor is not None
+            found.append(
+                self._endpoint(Basis.AREA, lambda encoding: {r.seed: r.area for r in self.runs[encoding]}, floor)
+            )
+        return found
 
-    def _compared(self, values: dict[str, tuple[float, ...]], basis: Basis) -> Iterator[Sample]:
-        sign = -1 if self.facts.direction == "lower" and basis is Basis.SCORES else 1
-        scored = self.facts.bar is not None
-        means = {encoding: sum(own) / len(own) for encoding, own in values.items() if own}
-        low = {
-            encoding: not Score(mean, self.shown.floor, self.shown.sequences).above_floor
-            for encoding, mean in means.items()
-            if basis is Basis.SCORES and scored
-        }
-        for one, two in combinations(means, 2):
-            better, worse = (two, one) if sign * (means[two] - means[one]) > 0 else (one, two)
-            both = values[better], values[worse]
-            yield Sample(self.name, better, worse, basis, both, scored, low.get(better, False))
+    def _headline_values(self, encoding: str) -> dict[int, float | None]:
+        cell = self.shown.cell(encoding)
+        columns = zip(cell.seeds, cell.scores, cell.counted, strict=True)
+        return {seed: score if counts else None for seed, score, counts in columns}
 
-    def analysis(
-        self, pairs: Sequence[Contrast], study: StudyFacts, steps: Mapping[str, Steps], all_pairs: int, needed: int
-    ) -> TaskAnalysis:
+    def _endpoint(self, basis: Basis, values: Callable[[str], dict[int, float | None]], floor: float) -> Endpoint:
+        """One value of each seed. A seed that failed counts as the floor, of a loss as the worst that any seed has.
+
+        An encoding without any seed that has a value cannot go there, and is not compared.
+        """
+        lower, bounded = self.facts.direction == "lower", self.facts.bar is not None
+        known = {encoding: values(encoding) for encoding in self.encodings}
+        scores = [score for own in known.values() for score in own.values() if score is not None]
+        failure = floor if bounded else (max if lower else min)(scores, default=0.0)
+        found = {}
+        for encoding, own in known.items():
+            if any(score is not None for score in own.values()):
+                failed = {run.seed for run in self.runs[encoding] if run.failed}
+                every = [failure if seed in failed else score for seed, score in own.items()]
+                found[encoding] = tuple(score for score in every if score is not None)
+        sequences = self.shown.sequences
+        top = floor if sequences is None else band(floor, sequences)[1]
+        return Endpoint(self.name, basis, found, lower, bounded, sequences, top)
+
+    def analysis(self, pairs: Sequence[Contrast], study: StudyFacts, steps: Mapping[str, Steps]) -> TaskAnalysis:
         best_first = tuple(cell.encoding for cell in self.shown.cells)
         flags = {e: self._flags(e) for e in best_first} if self.gated else {}
         learned = {e: (sum(own), len(own)) for e, own in flags.items()}
@@ -151,8 +169,10 @@ class _ScoredTask:
             reach={e: self._reach(e) for e in best_first} if self.gated else {},
             steps={e: steps[e] for e in best_first if e in steps},
             pairs=tuple(pairs),
-            verdict=conclude(best_first, self.shown, pairs, learned, needed),
-            alarms=alarms_of(self._evidence(learned, all_pairs, needed, study)),
+            means=self._means(Basis.SCORES),
+            areas=self._means(Basis.AREA),
+            verdict=conclude(best_first, self.shown, pairs, learned),
+            alarms=alarms_of(self._evidence(learned, study, pairs)),
             unknown={e: len(self.runs[e]) - len(own) for e, own in flags.items() if len(own) < len(self.runs[e])},
         )
 
@@ -160,15 +180,24 @@ class _ScoredTask:
         """Who learned the task, of the seeds of which that is known: a seed without a score in distribution is not."""
         return [run.learned for run in self.runs[encoding] if run.learned is not None]
 
+    def _means(self, basis: Basis) -> dict[str, float]:
+        return {
+            encoding: sum(values) / len(values)
+            for endpoint in self.endpoints
+            if endpoint.basis is basis
+            for encoding, values in endpoint.values.items()
+        }
+
     def _reach(self, encoding: str) -> Reach:
         assert self.trained is not None
         known = [run for run in self.runs[encoding] if run.learned is not None]
         longest = max(r.length for r in self.ranges if r.split != "shift")
-        seeds = tuple(run.furthest / self.trained if run.learned else None for run in known)
-        return Reach(seeds, longest / self.trained, sum(run.untested for run in known if run.learned))
+        learned = [run for run in known if run.crossing is not None]
+        others = {bar: [run.at_other_bars[at] for run in learned] for at, bar in enumerate(OTHER_BARS)}
+        return reach_of([run.crossing for run in known], longest, self.trained, others)
 
     def _evidence(
-        self, learned: Mapping[str, tuple[int, int]], pairs: int, needed: int, study: StudyFacts
+        self, learned: Mapping[str, tuple[int, int]], study: StudyFacts, pairs: Sequence[Contrast]
     ) -> TaskEvidence:
         lost = [(encoding, run) for encoding, own in self.runs.items() for run in own if run.diverged]
         return TaskEvidence(
@@ -181,27 +210,40 @@ class _ScoredTask:
             seen=self.scores.seen,
             ranges=self.ranges,
             learned=learned,
-            pairs=pairs,
-            needed=needed,
+            needed=FEWEST_SEEDS if len(self.encodings) > 1 else 0,
             study=study,
+            shown=self.shown,
+            pairs=pairs,
         )
 
 
 def _families(tasks: Sequence[TaskAnalysis], alpha: float) -> dict[str, AverageRanks]:
-    """Ranks over the tasks of each family that has several, and over all: by the average rank on the headline range.
+    """Ranks over the tasks of each family that has several, and over all, of the means on the headline range.
 
-    A task that no encoding learned gives no ranks.
+    Seeds that did not learn a task count as its floor, encodings that cannot go there rank last. A task that no
+    encoding learned gives no ranks.
     """
     groups: dict[str, list[TaskAnalysis]] = {}
     for task in tasks:
-        if task.bar is None or any(good for good, _ in task.learned.values()):
+        if not task.learned or any(good for good, _ in task.learned.values()):
             groups.setdefault(task.family or "tasks", []).append(task)
     if len(groups) > 1:
         groups["all tasks"] = [task for members in groups.values() for task in members]
     families = {}
     for family, members in groups.items():
-        tables = [task.shown.ranks.average for task in members if task.shown.ranks is not None]
-        names = [name for name in tables[0] if all(name in table for table in tables)] if tables else []
-        if len(tables) > 1 and len(names) > 1:
-            families[family] = ranks(names, np.array([[-table[name] for name in names] for table in tables]), alpha)
+        names = [name for name in members[0].encodings if all(name in task.encodings for task in members)]
+        if len(members) > 1 and len(names) > 1:
+            families[family] = ranks(
+                names, np.array([[_merit(task, name) for name in names] for task in members]), alpha
+            )
     return families
+
+
+def _merit(task: TaskAnalysis, encoding: str) -> float:
+    mean = task.means.get(encoding)
+    if mean is None:
+        return -np.inf
+    if task.direction == "lower":
+        return -mean
+    at_floor = task.bar is not None and not Score(mean, task.shown.floor, task.shown.sequences).above_floor
+    return task.shown.floor if at_floor else mean

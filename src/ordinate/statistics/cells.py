@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ordinate.statistics.interval import interval
+from ordinate.statistics.length_curve import Crossing, Point, area, crossing
 from ordinate.statistics.observations import SPLITS, Observation, RangeKey, TaskFacts, trained_length
 from ordinate.statistics.ranks import AverageRanks, ranks
+from ordinate.statistics.reach import OTHER_BARS
 from ordinate.statistics.types import Cell, Range
 from ordinate.statistics.words import FAILED, Score, Word, normalized, word
 
@@ -23,10 +25,45 @@ class SeedRun:
 
     seed: int
     learned: bool | None  # none: unknown, for want of a score in distribution
-    furthest: int  # the length up to which every tested one is at the bar
-    untested: bool  # the next length has no row; otherwise its score is below the bar
     diverged: bool  # on some range
     scored: bool  # it has a score in distribution
+    crossing: Crossing | None = None  # where its scores fall below the bar, if it learned the task
+    at_other_bars: tuple[float, ...] = ()  # the same at OTHER_BARS, lengths only
+    area: float | None = None  # under its scores from the trained length on
+
+    @property
+    def failed(self) -> bool:
+        return self.diverged or self.learned is False
+
+
+@dataclass(frozen=True)
+class CurveRules:
+    """What turns the scores of a run by length into its reach and its area."""
+
+    bar: float | None
+    trained: int | None
+    longer: Mapping[int, float]  # lengths and their floors
+
+    @property
+    def floors(self) -> Mapping[int, float] | None:
+        """None for a loss."""
+        return None if self.bar is None else self.longer
+
+    @classmethod
+    def of(cls, facts: TaskFacts, keys: Sequence[RangeKey], floors: Sequence[float]) -> "CurveRules":
+        """Of a task with these ranges."""
+        longer = {key[1]: floor for key, floor in zip(keys, floors, strict=True) if key[0] == "ood"}
+        return cls(facts.bar, trained_length(keys), longer)
+
+    def run(self, seed: int, learned: bool | None, diverged: bool, scored: bool, points: list[Point]) -> SeedRun:
+        """A run with its curve: its scores in distribution and at longer lengths, by length."""
+        if learned is False or diverged:
+            return SeedRun(seed, learned, diverged, scored)
+        first = crossing(points, self.bar) if self.bar is not None and learned else None
+        others = tuple(crossing(points, bar).length for bar in OTHER_BARS) if first else ()
+        outer = [point for point in points if self.trained is None or point.length >= self.trained]
+        whole = area(outer, self.floors) if len(outer) > (1 if self.trained is None else 2) else None
+        return SeedRun(seed, learned, False, scored, first, others, whole)
 
 
 @dataclass(frozen=True)
@@ -67,11 +104,14 @@ class _TaskRows:
         self.trained = trained_length(self.keys)
         self.inside = {} if self.trained is None else self.rows["id", self.trained]
         self.gated = self.bar is not None and self.trained is not None
+        self.facts = TaskFacts(self.first.task, self.bar, self.first.direction, self.first.family)
+        self.rules = CurveRules.of(
+            self.facts, self.keys, [next(iter(self.rows[key].values())).floor for key in self.keys]
+        )
 
     def scores(self) -> TaskScores:
-        first = self.first
         return TaskScores(
-            TaskFacts(first.task, first.bar, first.direction, first.family),
+            self.facts,
             [self._range(key) for key in self.keys],
             {encoding: [self._run((encoding, seed)) for seed in own] for encoding, own in self.seeds.items()},
             [key for key in self.keys if len({item.hash for item in self.rows[key].values()}) > 1],
@@ -107,23 +147,17 @@ class _TaskRows:
 
     def _run(self, key: RunKey) -> SeedRun:
         items = [rows[key] for rows in self.rows.values() if key in rows]
-        furthest, untested = self._furthest(key)
         scored = any(item.split == "id" and item.score is not None for item in items)
-        return SeedRun(key[1], self._learned(key), furthest, untested, any(i.diverged for i in items), scored)
+        return self.rules.run(key[1], self._learned(key), any(i.diverged for i in items), scored, self._points(key))
 
-    def _furthest(self, key: RunKey) -> tuple[int, bool]:
-        """The length up to which every tested one is at the bar, and whether what ends it is a missing row."""
-        furthest, along = 0, sorted((k for k in self.keys if k[0] != "shift"), key=lambda k: k[1])
-        for split, length in along:
+    def _points(self, key: RunKey) -> list[Point]:
+        """The curve of a run. A longer length that only other runs have is missing; one in distribution is left out."""
+        points = []
+        for split, length in sorted((k for k in self.keys if k[0] != "shift"), key=lambda k: (k[1], k[0])):
             item = self.rows[split, length].get(key)
-            if item is None and split == "ood":
-                return furthest, True
-            if item is None:
-                continue
-            if item.score is None or self.bar is None or item.score < self.bar:
-                return furthest, False
-            furthest = length
-        return furthest, all(split == "id" for split, _ in along)
+            if item is not None or split == "ood":
+                points.append(Point(length, item.score if item else None, item is None))
+        return points
 
     def _range(self, key: RangeKey) -> Range:
         rows, sign = self.rows[key], -1 if self.first.direction == "lower" else 1

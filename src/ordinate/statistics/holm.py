@@ -1,9 +1,13 @@
 """Many tests at once: their correction, and how many seeds a claim needs."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.permutation import least_p
+from ordinate.statistics.distributions import quantile
+
+FEWEST_SEEDS = 5  # for a claim about scores: with 4, one in ten studies of equal bimodal encodings has a false one
+LARGE_EFFECT = 3.0  # standard deviations that a planned comparison can detect
 
 
 def holm(p: Sequence[float], least: Sequence[float] | None = None, alpha: float = 0.05) -> list[float]:
@@ -59,18 +63,18 @@ def _among(least: float, alpha: float) -> int:
     return most if most * least < alpha else most - 1
 
 
-def pairs_of(encodings: Iterable[int]) -> int:
-    """All headline pairs of a comparison: `encodings` gives how many each of its tasks has."""
-    return sum(count * (count - 1) // 2 for count in encodings)
+def score_tests(encodings: Iterable[int], endpoints: int) -> int:
+    """All tests of scores of a comparison: `encodings` gives how many each of its tasks has."""
+    return endpoints * sum(count * (count - 1) // 2 for count in encodings)
 
 
-def seeds_needed(pairs: int, alpha: float = 0.05) -> int:
-    """The fewest seeds with which some pair can be claimed: n and n of them give no p below 2 / C(2n, n)."""
-    if pairs < 1:
-        raise InputError(f"a claim is about at least one pair of encodings, got {pairs}")
+def seeds_needed(tests: int, alpha: float = 0.05) -> int:
+    """The fewest seeds with which an encoding that is better by three standard deviations is claimed to be so."""
+    if tests < 1:
+        raise InputError(f"a claim is about at least one pair of encodings, got {tests}")
     if not 0 < alpha <= 1:
         raise InputError(f"the risk of a false claim (alpha) lies between 0 and 1, got {alpha}")
-    seeds = 2  # one has no spread, so Welch's test says nothing
-    while least_p(seeds, seeds) * pairs >= alpha:
+    seeds = FEWEST_SEEDS
+    while LARGE_EFFECT * math.sqrt(seeds / 2) < quantile(1 - alpha / tests / 2, 2.0 * seeds - 2):
         seeds += 1
     return seeds

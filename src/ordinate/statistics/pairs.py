@@ -1,150 +1,158 @@
-"""All headline pairs of a comparison as one family of tests."""
+"""All pairs of encodings of a comparison, tested as one family."""
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
-from ordinate.statistics.holm import effective_number, holm
+from ordinate.statistics.holm import FEWEST_SEEDS, effective_number, holm
+from ordinate.statistics.improvement import Improvement, improvements
 from ordinate.statistics.looks import ALIKE, no_difference
-from ordinate.statistics.permutation import least_p, permutations_of
-from ordinate.statistics.sides import Sides
-from ordinate.statistics.tests import Difference, Welch, cut, fisher, least_fisher_p
+from ordinate.statistics.tests import BOTH_SCALES, Difference, Moments, Welch, fisher, least_fisher_p
 from ordinate.statistics.types import Basis, Contrast, Outcome
 
-SHARES = (-1.0, 1.0)  # between these lies every difference of two accuracies
+EVEN = 0.5  # the probability of improvement must be above it, with its interval: a few perfect seeds are no claim
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Two encodings before the test: scores, or a 1 for each seed that learned the task and a 0 for each other."""
+@dataclass(frozen=True)
+class Endpoint:
+    """What the encodings of a task are compared by: one value of each seed.
+
+    Learning has a 1 for each seed that learned the task and a 0 for each other.
+    """
 
     task: str
-    better: str
-    worse: str
     basis: Basis
-    values: tuple[tuple[float, ...], tuple[float, ...]]  # of the better, of the worse
+    values: dict[str, tuple[float, ...]]  # of the encodings that have any
+    lower: bool = False  # is better
     bounded: bool = True  # accuracies, not losses
-    at_floor: bool = False  # the better mean is inside the floor's band
+    sequences: int | None = None  # of the evaluation set
+    floor: float = -1.0  # means up to here count as the floor
 
 
-def judge(samples: Iterable[Sample], alpha: float) -> Iterator[tuple[str, Contrast]]:
-    """Every pair, by task, with its p values, corrected over all of them.
+class _Pair(NamedTuple):
+    """Two encodings on an endpoint, by number; the first has the better mean."""
 
-    Two families have to agree: permutation tests of scores hold their risk where the two distributions are equal,
-    Welch's where only the means are; Fisher's tests of learning are in both. In either, tests that cannot reach their
-    threshold do not count (see `holm`); as a claim needs both, Welch's p counts as no smaller than the smallest that
-    the permutation test can give, which makes the same tests count in both.
+    better: int
+    worse: int
+    p: float
+    least: float  # the smallest p that the test can give
+    difference: Difference  # better minus worse
+
+
+def judge(endpoints: Sequence[Endpoint], alpha: float) -> Iterator[tuple[str, Contrast]]:
+    """Every pair, by task, with its p value, corrected over all of them (see `holm`).
+
+    A claim needs a corrected p below alpha and a probability of improvement whose interval lies above one half.
+
+    Tests that cannot reach their threshold do not count: Fisher's where nearly all seeds learned the task or nearly
+    none, and Welch's with fewer seeds than a claim takes.
     """
-    return _Family(list(samples), alpha).contrasts()
-
-
-def least(samples: Sequence[Sample]) -> list[float]:
-    """The smallest p that each test can give, whatever the outcome.
-
-    It may only depend on what both encodings together have (the margins): how many seeds learned the task, not
-    whose. So of scores it is that of the most even split; with 6 seeds each and 6 that learned the task, Fisher's
-    test can give 0.002 and scores nothing below 0.1; where all 12 learned it, it is the other way round.
-    """
-    return _Family(list(samples), 1.0).least
-
-
-class _Family:
-    """What is known of each pair, in the order of the samples."""
-
-    def __init__(self, samples: list[Sample], alpha: float) -> None:
-        self.samples, self.alpha = samples, alpha
-        self.sides = Sides([sample.values for sample in samples], "a comparison")
-        one, two = self.sides.one, self.sides.two
-        sizes: dict[tuple[int, int], tuple[int, int]] = {}  # a million pairs share a few
-        counts = zip(self.sides.n[one].tolist(), self.sides.n[two].tolist(), strict=True)
-        self.counts = [sizes.setdefault(pair, pair) for pair in counts]
-        self.mean = self.sides.mean.tolist()  # of each sample
-        # which are numbered in these: a list would hold a million numbers, and one of numpy's takes long to look into
-        self.one, self.two = (array("q", side.tobytes()) for side in (one, two))
-        self.scores = np.flatnonzero([sample.basis is Basis.SCORES for sample in samples])
-        self.least = [self._least(index) for index in range(len(samples))]
-
-    def contrasts(self) -> Iterator[tuple[str, Contrast]]:
-        """Every test, corrected and judged."""
-        first, second = self._tests()
-        corrected = holm(first, self.least, self.alpha)
-        floored = [p if w is None else max(w, floor) for p, w, floor in zip(first, second, self.least, strict=True)]
-        corrected_welch = holm(floored, self.least, self.alpha)
-        count = effective_number(self.least, self.alpha)
-        gaps, alike = self._differences(), self._alike()
-        # Each sample is freed as its contrast is built: at half a million pairs this lowers the peak by about 20 MB.
-        self.samples.reverse()
-        for index, (p, w) in enumerate(zip(first, second, strict=True)):
-            sample = self.samples.pop()
-            one, two = corrected[index], corrected_welch[index]
-            reached = least_p(*self.counts[index]) if w is None else self.least[index]
-            outcome = self._outcome(
-                index, sample, max(one, two) < self.alpha, reached * count < self.alpha, index in alike
+    pairs = [list(_tested(endpoint, alpha)) for endpoint in endpoints]
+    every = [pair for own in pairs for pair in own]
+    least = [pair.least for pair in every]
+    corrected = iter(holm([pair.p for pair in every], least, alpha))
+    able = effective_number(least, alpha)
+    scores = sum(len(own) for endpoint, own in zip(endpoints, pairs, strict=True) if endpoint.basis is Basis.SCORES)
+    for endpoint, own in zip(endpoints, pairs, strict=True):
+        names, values = list(endpoint.values), list(endpoint.values.values())
+        alike = _alike(endpoint, own, alpha / max(scores, 1))
+        for pair, better in zip(own, _improvements(endpoint, own), strict=True):
+            means = (_mean(values[pair.better]), _mean(values[pair.worse]))
+            p = next(corrected)
+            sure = p < alpha and (better is None or better.low > EVEN)
+            yield (
+                endpoint.task,
+                Contrast(
+                    better=names[pair.better],
+                    worse=names[pair.worse],
+                    basis=endpoint.basis,
+                    seeds=(len(values[pair.better]), len(values[pair.worse])),
+                    means=means,
+                    difference=pair.difference,
+                    p=pair.p,
+                    corrected=p,
+                    improvement=better,
+                    outcome=_outcome(endpoint, means, sure, pair.least * able < alpha, pair[:2] in alike),
+                ),
             )
-            pair = Contrast(
-                sample.better, sample.worse, sample.basis, self.counts[index], self._means(index), gaps[index], p,
-                max(one, two) if w is None else one, w, None if w is None else two, outcome,
-            )  # fmt: skip
-            yield sample.task, pair
 
-    def _least(self, index: int) -> float:
-        one, two = self.counts[index]
-        if self.samples[index].basis is Basis.LEARNING:
-            return least_fisher_p(sum(self._learned(index)), one, two)
-        return least_p((one + two) // 2, (one + two + 1) // 2)
 
-    def _means(self, index: int) -> tuple[float, float]:
-        return self.mean[self.one[index]], self.mean[self.two[index]]
+def _tested(endpoint: Endpoint, alpha: float) -> Iterator[_Pair]:
+    values = list(endpoint.values.values())
+    if len(values) < 2:
+        return
+    one, two = np.triu_indices(len(values), 1)
+    raw = Moments.of(values)
+    swap = (raw.mean[two] - raw.mean[one]) * (-1 if endpoint.lower else 1) > 0
+    better, worse = np.where(swap, two, one), np.where(swap, one, two)
+    plain = Welch.of(raw, better, worse)
+    if endpoint.basis is Basis.LEARNING:
+        learned, of = (raw.mean * raw.n).round().astype(int).tolist(), raw.n.astype(int).tolist()
+        for a, b, gap in zip(better.tolist(), worse.tolist(), plain.gap.tolist(), strict=True):
+            least = least_fisher_p(learned[a] + learned[b], of[a], of[b])
+            yield _Pair(a, b, fisher(learned[a], of[a], learned[b], of[b]), least, Difference(gap))
+        return
+    fewest = np.minimum(raw.n[one], raw.n[two])
+    p = plain.p()
+    if endpoint.bounded:
+        scaled = Welch.of(Moments.of_log_errors(values, endpoint.sequences), better, worse)
+        p = np.where(fewest < BOTH_SCALES, scaled.p(), np.maximum(scaled.p(), p))
+        p = np.where(scaled.gap * plain.gap < 0, 1.0, p)  # both means must agree which encoding is better
+    p = np.where(fewest < FEWEST_SEEDS, 1.0, p)
+    gaps = plain.differences(1 - alpha, (-1.0, 1.0) if endpoint.bounded else None)
+    columns = (better.tolist(), worse.tolist(), p.tolist(), (fewest < FEWEST_SEEDS).tolist(), gaps)
+    for a, b, own, few, gap in zip(*columns, strict=True):
+        yield _Pair(a, b, own, float(few), gap)
 
-    def _learned(self, index: int) -> tuple[int, int]:
-        """How many seeds of either learned the task."""
-        (mean, other), (n, m) = self._means(index), self.counts[index]
-        return round(mean * n), round(other * m)
 
-    def _tests(self) -> tuple[list[float], list[float | None]]:
-        """The p values of both families; Welch's test has nothing to say about learning."""
-        first = [1.0] * len(self.samples)
-        second: list[float | None] = [None] * len(self.samples)
-        for index, sample in enumerate(self.samples):
-            if sample.basis is Basis.LEARNING:
-                (one, two), (of_one, of_two) = self._learned(index), self.counts[index]
-                first[index] = fisher(one, of_one, two, of_two)
-        scores = self.sides.of(self.scores)
-        for index, p, w in zip(self.scores.tolist(), permutations_of(scores), Welch(scores).p(), strict=True):
-            first[index], second[index] = p, w
-        return first, second
+def _improvements(endpoint: Endpoint, pairs: Sequence[_Pair]) -> Iterator[Improvement | None]:
+    """The probability that a seed of the better encoding has the better value; none for learning."""
+    if endpoint.basis is Basis.LEARNING:
+        yield from [None] * len(pairs)
+        return
+    sign = -1.0 if endpoint.lower else 1.0
+    values = [sign * np.asarray(own) for own in endpoint.values.values()]
+    at: dict[int, list[int]] = {}
+    for pair in pairs:
+        at.setdefault(pair.better, []).append(pair.worse)
+    found = {better: iter(improvements(values[better], [values[w] for w in worse])) for better, worse in at.items()}
+    for pair in pairs:
+        yield next(found[pair.better])
 
-    def _differences(self) -> list[Difference]:
-        gaps = [Difference(one - two) for one, two in map(self._means, range(len(self.samples)))]
-        for index, gap in self._intervals(self.scores, 1 - self.alpha):
-            gaps[index] = gap
-        return gaps
 
-    def _intervals(self, which: Int[np.ndarray, " some"], level: float) -> Iterator[tuple[int, Difference]]:
-        found = Welch(self.sides.of(which)).differences(level)
-        for index, gap in zip(which.tolist(), found, strict=True):
-            yield index, cut(gap, SHARES) if self.samples[index].bounded else gap
+def _alike(endpoint: Endpoint, pairs: Sequence[_Pair], risk: float) -> set[tuple[int, int]]:
+    """Pairs whose difference on the headline range is settled to be too small to matter.
 
-    def _alike(self) -> set[int]:
-        """Pairs whose difference is settled to be too small to matter.
+    The risk of saying so is shared by all pairs that have scores (Bonferroni).
+    """
+    values = list(endpoint.values.values())
+    many = [pair for pair in pairs if min(len(values[pair.better]), len(values[pair.worse])) >= ALIKE]
+    if endpoint.basis is not Basis.SCORES or not endpoint.bounded or not many:
+        return set()
+    better, worse = _numbers([p.better for p in many]), _numbers([p.worse for p in many])
+    gaps = Welch.of(Moments.of(values), better, worse).differences(1 - risk)
+    seeds = [min(len(values[pair.better]), len(values[pair.worse])) for pair in many]
+    return {pair[:2] for pair, gap, n in zip(many, gaps, seeds, strict=True) if no_difference(gap, n)}
 
-        The risk of saying so is shared by all pairs that have scores (Bonferroni).
-        """
-        many = [i for i in self.scores.tolist() if self.samples[i].bounded and min(self.counts[i]) >= ALIKE]
-        share = self.alpha / max(len(self.scores), 1)
-        gaps = self._intervals(np.array(many, dtype=np.int64), 1 - share)
-        return {index for index, gap in gaps if no_difference(gap, min(self.counts[index]))}
 
-    def _outcome(self, index: int, sample: Sample, sure: bool, possible: bool, alike: bool) -> Outcome:
-        if sample.at_floor:
-            return Outcome.FLOOR
-        if sample.basis is Basis.LEARNING and self._means(index) in ((0.0, 0.0), (1.0, 1.0)):
-            return Outcome.SAME
-        if sure:
-            return Outcome.CLAIM
-        if not possible:
-            return Outcome.FEW_SEEDS
-        return Outcome.ALIKE if alike else Outcome.OPEN
+def _numbers(values: list[int]) -> Int[np.ndarray, " n"]:
+    return np.array(values, dtype=np.int64)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return values[0] if min(values) == max(values) else sum(values) / len(values)
+
+
+def _outcome(endpoint: Endpoint, means: tuple[float, float], sure: bool, possible: bool, alike: bool) -> Outcome:
+    if endpoint.bounded and means[0] <= endpoint.floor:
+        return Outcome.FLOOR
+    if endpoint.basis is Basis.LEARNING and means in ((0.0, 0.0), (1.0, 1.0)):
+        return Outcome.SAME
+    if sure:
+        return Outcome.CLAIM
+    if not possible:
+        return Outcome.FEW_SEEDS
+    return Outcome.ALIKE if alike else Outcome.OPEN

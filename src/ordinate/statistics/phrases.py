@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from ordinate.statistics.interval import Interval
+from ordinate.statistics.interval import Interval, rate_interval
 from ordinate.statistics.reach import Reach, Steps
-from ordinate.statistics.types import Cell, Contrast, Outcome, TaskAnalysis
+from ordinate.statistics.types import Cell, Contrast, Outcome, Range, TaskAnalysis
 from ordinate.statistics.words import Word
 
 USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
@@ -76,9 +76,12 @@ def _below(score: float, bar: float | None) -> str:
 
 
 def learned_words(learned: tuple[int, int], between: str = " of ") -> str:
-    """`4 of 6`; `-` where no seed has a score in distribution."""
+    """`4 of 6 (22 to 96 %)`, with the exact interval of the rate; `-` where no seed has a score in distribution."""
     good, of = learned
-    return f"{good}{between}{of}" if of else "-"
+    if not of:
+        return "-"
+    low, high = rate_interval(good, of)
+    return f"{good}{between}{of} ({100 * low:.0f} to {100 * high:.0f} %)"
 
 
 def mean_and_interval(mean: Interval | None) -> str:
@@ -90,16 +93,24 @@ def mean_and_interval(mean: Interval | None) -> str:
     return f"{mean.mean:.3f} [{mean.low:.3f}, {mean.high:.3f}]"
 
 
+def unranked_words(cell: Cell) -> str:
+    """`0.743, not ranked`: the mean of seeds that did not learn the task; empty without any."""
+    return "" if cell.unranked is None else f"{cell.unranked:.3f}, not ranked"
+
+
 def times(multiple: float) -> str:
     """`1.25x`."""
     return f"{multiple:.3g}x"
 
 
+def range_title(task: TaskAnalysis, r: Range) -> str:
+    """A range with its multiple of the trained length: `OOD length 64 (2x)`."""
+    return r.name + (f" ({times(r.length / task.trained)})" if task.trained and r.split == "ood" else "")
+
+
 def range_words(task: TaskAnalysis) -> str:
-    """The headline range with its multiple of the trained length: `OOD length 64 (2x)`."""
-    r = task.shown
-    multiple = f" ({times(r.length / task.trained)})" if task.trained and r.split == "ood" else ""
-    return r.name + multiple
+    """The headline range."""
+    return range_title(task, task.shown)
 
 
 def at_headline(task: TaskAnalysis) -> str:
@@ -107,12 +118,32 @@ def at_headline(task: TaskAnalysis) -> str:
     return f"at {range_words(task)}"
 
 
+def covered(task: TaskAnalysis) -> str:
+    """The lengths of the area: `over 1x to 4x`."""
+    lengths = [r.length for r in task.ranges if r.split == "ood"]
+    if task.trained is None:
+        return f"over lengths {min(lengths)} to {max(lengths)}"
+    return f"over 1x to {times(max(lengths) / task.trained)}"
+
+
 def reach_words(reach: Reach | None) -> str:
-    """`2x`, `2x (1.5x to 3x)`, `1x (not tested beyond)`, `-` where no seed learned the task."""
-    if reach is None or reach.median is None or reach.low is None or reach.high is None:
+    """`2.3x`, `2.3x (1.9x to 3x)`, `at least 4x`, `1x (not tested beyond)`, `-` where no seed learned the task."""
+    if reach is None or reach.median is None:
         return "-"
-    parts = [*([] if reach.low == reach.high else [f"{times(reach.low)} to {times(reach.high)}"]), *untested(reach)]
-    return times(reach.median) + (f" ({'; '.join(parts)})" if parts else "")
+    parts = reach_span(reach)
+    return reach_multiple(reach, reach.median) + (f" ({'; '.join(parts)})" if parts else "")
+
+
+def reach_multiple(reach: Reach, value: float) -> str:
+    """`at least 4x` where that is the longest tested length."""
+    return f"{'at least ' * reach.at_least(value)}{times(value)}"
+
+
+def reach_span(reach: Reach) -> list[str]:
+    """The interval of the median, and how many seeds end where nothing was tested."""
+    low, high = reach.interval or (0.0, 0.0)
+    span = [] if times(low) == times(high) else [f"{times(low)} to {reach_multiple(reach, high)}"]
+    return [*span, *untested(reach)]
 
 
 def untested(reach: Reach) -> list[str]:
@@ -128,12 +159,11 @@ def steps_words(steps: Steps | None, more_than: str = "more than ") -> str:
     if steps is None or not steps.seeds:
         return "-"
     over = f"{more_than}{steps.budget}"
-    if steps.low is None:
+    low, high = steps.interval
+    if low is None:
         return over
     middle = over if steps.median is None else str(steps.median)
-    if steps.low == steps.high:
-        return middle
-    return f"{middle} ({steps.low} to {over if steps.high is None else steps.high})"
+    return middle if low == high else f"{middle} ({low} to {over if high is None else high})"
 
 
 def outcome_words(pair: Contrast) -> str:

@@ -1,17 +1,23 @@
 """How far what was learned holds, and how long learning took."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from statistics import median_low
+
+from ordinate.statistics.length_curve import Crossing
+
+OTHER_BARS = (0.9, 0.99)  # at which reach is given too, so that 0.949 and 0.951 do not tell two stories
 
 
 @dataclass(frozen=True)
 class Reach:
     """Of one encoding, in multiples of the trained length."""
 
-    seeds: tuple[float | None, ...]  # by seed: up to where every tested length is at the bar; none: not learned
+    seeds: tuple[float | None, ...]  # by seed: where its score falls below the bar; none: not learned
     longest: float  # tested, of any encoding
     untested: int = 0  # seeds that end where they have no score and not where they fail
+    other_bars: Mapping[float, float | None] = field(default_factory=dict)  # bar: the median that it would give
 
     @property
     def learned(self) -> tuple[float, ...]:
@@ -19,26 +25,36 @@ class Reach:
 
     @property
     def median(self) -> float | None:
-        """Of the seeds that learned the task: the lower one of two, so that it is a length that was tested."""
+        """Of the seeds that learned the task; of two in the middle the lower."""
         return median_low(self.learned) if self.learned else None
 
     @property
-    def low(self) -> float | None:
-        return min(self.learned, default=None)
+    def interval(self) -> tuple[float, float] | None:
+        """Of the median, by order statistics: at least 95 % from six seeds on, below that all seeds."""
+        if not self.learned:
+            return None
+        outside = _outside(len(self.learned))
+        return self.learned[outside], self.learned[-1 - outside]
 
-    @property
-    def high(self) -> float | None:
-        return max(self.learned, default=None)
+    def at_least(self, value: float) -> bool:
+        """Whether so far is as far as was tested."""
+        return value >= self.longest > 1
 
 
-def reach(scores: Sequence[tuple[int, float | None]], bar: float, trained: int) -> float:
-    """Of a seed that learned the task. `scores` by length; none: the encoding cannot go there, or has no score."""
-    furthest = 0
-    for length, score in sorted(scores, key=lambda item: item[0]):
-        if score is None or score < bar:
-            break
-        furthest = length
-    return furthest / trained
+def reach_of(crossings: list[Crossing | None], longest: float, trained: int, others: dict[float, list[float]]) -> Reach:
+    """From where each seed falls below the bar (none: not learned), and below other bars."""
+    seeds = tuple(None if c is None else c.length / trained for c in crossings)
+    medians = {bar: median_low(lengths) / trained if lengths else None for bar, lengths in others.items()}
+    return Reach(seeds, longest / trained, sum(c.untested for c in crossings if c is not None), medians)
+
+
+def _outside(n: int) -> int:
+    """How many values to leave out on each side: the median lies outside the others in at most one case in 20."""
+    tail, left_out = 2.0 ** (1 - n), 0
+    while tail + math.comb(n, left_out + 1) * 2.0 ** (1 - n) <= 0.05:
+        left_out += 1
+        tail += math.comb(n, left_out) * 2.0 ** (1 - n)
+    return left_out
 
 
 @dataclass(frozen=True)
@@ -47,6 +63,8 @@ class Steps:
 
     seeds: tuple[int | None, ...]
     budget: int
+    fastest: tuple[str, int] | None = None  # the encoding, and its steps, of which the budget is a multiple
+    rising: bool = False  # most seeds were still improving at the end
 
     @property
     def _sorted(self) -> list[int]:
@@ -61,9 +79,6 @@ class Steps:
         return self._within(median_low(self._sorted))
 
     @property
-    def low(self) -> int | None:
-        return self._within(self._sorted[0])
-
-    @property
-    def high(self) -> int | None:
-        return self._within(self._sorted[-1])
+    def interval(self) -> tuple[int | None, int | None]:
+        """The fewest and the most."""
+        return self._within(self._sorted[0]), self._within(self._sorted[-1])

@@ -3,22 +3,28 @@
 from collections.abc import Sequence
 
 from ordinate.statistics.alarms import Unfinished
-from ordinate.statistics.interval import failure_rate
+from ordinate.statistics.gap import share_kept
+from ordinate.statistics.holm import FEWEST_SEEDS
+from ordinate.statistics.interval import rate_interval
+from ordinate.statistics.looks import MARGIN
 from ordinate.statistics.phrases import (
     at_headline,
     called,
     capital,
     counted,
+    covered,
     listed,
     named,
     p_words,
+    range_title,
     range_words,
+    reach_multiple,
+    reach_span,
     seeds,
-    times,
-    untested,
 )
 from ordinate.statistics.reach import Reach
 from ordinate.statistics.types import Analysis, Basis, Cell, Contrast, Finding, Outcome, TaskAnalysis
+from ordinate.statistics.verdict import matters
 from ordinate.statistics.words import Word
 
 FEW = 6  # pairs that a sentence lists
@@ -43,62 +49,84 @@ def sentences(analysis: Analysis, task: TaskAnalysis) -> tuple[str, ...]:
 
 
 def _bottom_line(analysis: Analysis, task: TaskAnalysis) -> list[str]:
-    """Whom to use, or what was seen; how far everyone holds; what sets one above the others."""
+    """Which to use and where it loses, or what was seen; how far each holds; what those keep that did not learn it."""
     finding = task.verdict.finding
     if finding is Finding.NOT_LEARNED:
-        return [_not_learned(task)]
+        return [_not_learned(task), *_kept(task)]
     if finding is Finding.ALONE:
-        return _holds(task) or [f"The mean of {named(task.encodings[:1])} is {_number(task.shown.cells[0])}."]
-    if finding is Finding.OPEN:
-        return [*_holds(task), *_open(analysis, task)]
-    if not task.reach:
-        return [_best_mean(task)]
-    names = listed([called(name) for name in task.verdict.use], "or")
-    if not _farthest(task):  # otherwise their reach does not argue for them
-        ends = "A reach ends at the first tested length below the bar"
-        return [f"Use {names}: {_above(task)}", *_holds(task, f"{ends}: ")]
-    if len(task.verdict.use) == 1:
-        return [*_holds(task, f"Use {names}: "), capital(_above(task))]
-    others = [name for name in task.encodings if name not in task.verdict.use]
-    (inner,) = _holds(task, f"Use {names} (best mean first): ", task.verdict.use)
-    return [inner, *_holds(task, "Of the others, ", others), capital(_above(task))]
+        first = _holds(task) or [f"The mean of {named(task.encodings[:1])} is {_number(task.shown.cells[0])}."]
+        return [*first, *_kept(task)]
+    if finding is Finding.USE:
+        names = listed([called(name) for name in task.verdict.use], "or")
+        best_first = " (best mean first)" if len(task.verdict.use) > 1 else ""
+        return [f"Use {names}{best_first}: {_above(task)}", *_loses(task), *_holds(task), *_kept(task)]
+    return [*_holds(task), *_open(task), *_kept(task)]
 
 
-def _farthest(task: TaskAnalysis) -> bool:
-    """Whether those to be used hold farther than all others."""
-    medians = {name: reach.median or 0.0 for name, reach in task.reach.items()}
-    least = min(medians[name] for name in task.verdict.use)
-    return all(value < least for name, value in medians.items() if name not in task.verdict.use)
+def _kept(task: TaskAnalysis) -> list[str]:
+    """What encodings that no seed learned the task with keep of what they learned, at the longest tested length."""
+    longer = [r for r in task.ranges if r.split == "ood"]
+    tried = [name for name, (good, of) in task.learned.items() if of and not good]
+    if not longer or task.inside is None:
+        return []
+    parts = []
+    for name in tried:
+        inside, kept = task.inside.cell(name).inside, share_kept(task, name, longer[-1])
+        if inside is not None and kept is not None:
+            parts.append(f"{called(name)} does not learn it ({inside:.2f}) but keeps {100 * kept:.0f} % of that")
+    where = f"at {range_title(task, longer[-1])}"
+    return [f"Not ranked: {'; '.join([*parts[:MOST_PARTS], *more(parts, 'encoding')])} {where}."] if parts else []
 
 
-def _holds(task: TaskAnalysis, before: str = "", names: Sequence[str] = ()) -> list[str]:
-    """How far they hold (all, if none are named): `rope holds to 4x, the longest tested; alibi did not learn it.`"""
+def _loses(task: TaskAnalysis) -> list[str]:
+    """Where an encoding that is not recommended has a mean that is higher by more than the smallest effect."""
+    sign, lost = -1.0 if task.direction == "lower" else 1.0, []
+    for r in task.ranges:
+        means = {cell.encoding: sign * cell.interval.mean for cell in r.cells if cell.interval is not None}
+        own = [means[name] for name in task.verdict.use if name in means]
+        others = {name: mean for name, mean in means.items() if name not in task.verdict.use}
+        if own and others and max(others.values()) > max(own) + MARGIN:
+            best = max(others, key=lambda name: others[name])
+            lost.append(f"{range_title(task, r)} ({called(best)} {abs(others[best]):.3f} against {abs(max(own)):.3f})")
+    return [f"Others are higher at {'; '.join(lost[-MOST_PARTS:])}."] if lost else []
+
+
+def _holds(task: TaskAnalysis) -> list[str]:
+    """How far each holds: `rope holds to at least 4x; alibi did not learn it.`"""
     groups: dict[tuple[float, str], list[str]] = {}
-    chosen = {name: reach for name, reach in task.reach.items() if name in (names or task.reach)}
-    for encoding, reach in chosen.items():
+    for encoding, reach in task.reach.items():
         if reach.median is not None:
             groups.setdefault((reach.median, _spread(reach)), []).append(encoding)
     parts: list[str] = []
     by_median = sorted(groups.items(), key=lambda item: -item[0][0])
     for (median, spread), members in by_median[:MOST_PARTS]:
-        who = named(members)
-        if before.startswith("Use") and tuple(sorted(members)) == tuple(sorted(task.verdict.use)) and not parts:
-            who = "it" if len(members) == 1 else "both" if len(members) == 2 else "all"
-        one = len(members) == 1
+        who, one = named(members), len(members) == 1
         if not median:
             parts.append(f"{who} {'is' if one else 'are'} below the bar at the shortest tested length already{spread}")
             continue
         verb = (" holds" if one else " hold") if not parts else ""
-        end = ", the longest tested" if median == chosen[members[0]].longest > 1 and not parts else ""
-        parts.append(f"{who}{verb} to {times(median)}{spread}{end}")
+        parts.append(f"{who}{verb} to {reach_multiple(task.reach[members[0]], median)}{spread}")
     parts += more(by_median, "such group")
-    tried = [name for name, reach in chosen.items() if not reach.learned and reach.seeds]
-    untried = [name for name, reach in chosen.items() if not reach.seeds and name not in task.unknown]
-    parts += [f"{named(tried)} did not learn it"] if tried else []
+    tried = [name for name, reach in task.reach.items() if not reach.learned and reach.seeds]
+    untried = [name for name, reach in task.reach.items() if not reach.seeds and name not in task.unknown]
+    parts += _not_learned_by(task, tried)
     has = "has" if len(untried) == 1 else "have"
     parts += [f"{named(untried)} {has} no result"] if untried else []
-    text = "; ".join(parts)
-    return [f"{before}{text if before else _beginning(text)}."] if parts else []
+    return [f"{_beginning('; '.join(parts))}."] if parts else []
+
+
+def _not_learned_by(task: TaskAnalysis, names: Sequence[str]) -> list[str]:
+    """`alibi did not learn it (432 steps, 8 times the 54 of rope; still rising)`."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        steps = task.steps.get(name)
+        ended = []
+        if steps is not None and steps.fastest is not None:
+            fastest, own = steps.fastest
+            ended.append(f"{steps.budget} steps, {steps.budget / own:.0f} times the {own} of {called(fastest)}")
+        ended += ["still rising"] if steps and steps.rising else []
+        groups.setdefault(f" ({'; '.join(ended)})" if ended else "", []).append(name)
+    return [f"{named(members)} did not learn it{why}" for why, members in groups.items()]
 
 
 def _beginning(text: str) -> str:
@@ -108,10 +136,7 @@ def _beginning(text: str) -> str:
 
 def _spread(reach: Reach) -> str:
     """What the median of an encoding hides."""
-    if reach.low is None or reach.high is None:
-        return ""
-    parts = [] if reach.low == reach.high else [f"{times(reach.low)} to {times(reach.high)}"]
-    parts += untested(reach)
+    parts = reach_span(reach)
     if len(reach.learned) < len(reach.seeds):
         parts.append(f"learned by {len(reach.learned)} of {seeds(len(reach.seeds))}")
     return f" ({'; '.join(parts)})" if parts else ""
@@ -128,58 +153,35 @@ def _missing(task: TaskAnalysis) -> list[str]:
     ]
 
 
-def _best_mean(task: TaskAnalysis) -> str:
-    """For tasks without a bar or without scores in distribution."""
-    means = listed([_number(task.shown.cell(name)) for name in task.verdict.use])
-    names = listed([called(name) for name in task.verdict.use], "or")
-    return f"Use {names}: better than every other encoding {at_headline(task)}, with a mean of {means}."
-
-
 def _above(task: TaskAnalysis) -> str:
-    """What sets those to be used above each of the others: scores, learning, or that the other cannot go there."""
+    """What sets those to be used above each of the others: an endpoint, or that the other cannot go there."""
     use, bases = task.verdict.use, dict[tuple[str, str], set[Basis]]()
     for pair in task.pairs:
-        if pair.claim:
+        if matters(pair, bounded=task.bar is not None):
             bases.setdefault((pair.better, pair.worse), set()).add(pair.basis)
-    groups: dict[str, list[str]] = {"score": [], "learning": [], "either": [], "cannot": []}
+    groups: dict[tuple[Basis, ...], list[str]] = {}
     for other in (name for name in task.encodings if name not in use):
         own = [bases.get((name, other), set()) for name in use]
-        kind = "either" if all(own) else "cannot"
-        kind = "learning" if all(Basis.LEARNING in basis for basis in own) else kind
-        kind = "score" if all(Basis.SCORES in basis for basis in own) else kind
-        groups[kind].append(other)
-    means = listed([_number(task.shown.cell(name)) for name in use])
-    mean = f"its mean is {means}" if len(use) == 1 else f"their means are {means}"
-    score = f"by score {at_headline(task)}, where {mean}"
-    learning = "by the number of seeds that learned the task"
-    by = (("score", score), ("learning", learning), ("either", f"{score}, or {learning}"))
-    parts = [f"above {named(groups[kind])} {words}" for kind, words in by if groups[kind]]
-    end = f"; {named(groups['cannot'])} cannot go to {range_words(task)}" if groups["cannot"] else ""
-    if all(task.shown.cell(name).interval is None for name in use):
-        end += f"; {at_headline(task)} there is no score of it"
-    elif not groups["score"] and not groups["either"]:
-        end += f"; {at_headline(task)} {mean}, the floor {task.shown.floor:.3f}"
-    return f"the tests set {named(use)} {', and '.join(parts)}{end}."
+        shared = set.intersection(*own) or set.union(*own)
+        groups.setdefault(tuple(basis for basis in Basis if basis in shared) if all(own) else (), []).append(other)
+    scores, areas = (listed([_mean(means.get(name)) for name in use]) for means in (task.means, task.areas))
+    endpoint = {
+        Basis.SCORES: f"{at_headline(task)} (mean {scores})",
+        Basis.AREA: f"{covered(task) if task.areas else ''} (mean {areas})",
+        Basis.LEARNING: "by the number of seeds that learned the task",
+    }
+    parts = [f"above {named(who)} {' and '.join(endpoint[b] for b in own)}" for own, who in groups.items() if own]
+    cannot = [name for name in groups.get((), []) if not task.learned or task.learned[name][0]]
+    end = [f"{named(cannot)} cannot go to {range_words(task)}"] if cannot else []
+    return "; ".join([", ".join(parts), *end]) + "."
 
 
-def _open(analysis: Analysis, task: TaskAnalysis) -> list[str]:
+def _open(task: TaskAnalysis) -> list[str]:
     """Where no encoding is above all others: what was seen, and what was not shown."""
     r = task.shown
     means = [cell for cell in r.cells if cell.interval is not None]
-    if task.verdict.held_back:
-        failed = {cell.encoding: cell.failed for cell in r.cells}
-        others = [cell.encoding for cell in means if cell.encoding not in task.verdict.held_back]
-        least = min((failed[name] for name in others), key=lambda bad_of: bad_of[0] / bad_of[1])
-        whose = named([name for name in others if failed[name] == least])
-        more = [name for name in task.verdict.held_back if failed[name][0] * least[1] > least[0] * failed[name][1]]
-        bad = "; ".join(f"{named([name])} in {failed[name][0]} of {failed[name][1]}" for name in more)
-        higher = "higher scores" if task.direction == "higher" else "lower losses"
-        show, fail = ("show" + "s" * (len(task.verdict.held_back) == 1), "fail" + "s" * (len(more) == 1))
-        who = named(more) if len(more) < len(task.verdict.held_back) else ""
-        return [
-            f"No recommendation: {named(task.verdict.held_back)} {show} {higher} {at_headline(task)}, but "
-            f"{f'{who} ' if who else ''}{fail} in more seeds ({bad}) than {whose} ({least[0]} of {least[1]})."
-        ]
+    if task.verdict.best:
+        return [_split(task)]
     if not means:
         return [] if task.unknown else [f"Not one encoding that learned it has a score at {range_words(task)}."]
     refuse = [cell.encoding for cell in r.cells if cell.word is Word.OUT_OF_RANGE]
@@ -191,18 +193,32 @@ def _open(analysis: Analysis, task: TaskAnalysis) -> list[str]:
         ]
     if task.reach and not any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in r.cells):
         return [f"{capital(at_headline(task))} every encoding that has a score is at the floor ({r.floor:.3f})."]
-    name = named([best.encoding])
-    short = [cell.encoding for cell in r.cells if 0 < len(cell.seeds) < analysis.seeds_needed]
-    if short and len(task.seeds) >= analysis.seeds_needed:
-        has = "has" if len(short) == 1 else "have"
-        return [
-            f"No recommendation {at_headline(task)}, where {named(short)} {has} fewer than the "
-            f"{seeds(analysis.seeds_needed)} that it takes; the best mean there, {_number(best)}, is that of {name}."
-        ]
-    return [
-        f"Not one encoding is shown to be above all others {at_headline(task)}; the best mean there, {_number(best)}, "
-        f"is that of {name}."
+    short = [cell.encoding for cell in r.cells if 0 < len(cell.seeds) < FEWEST_SEEDS <= len(task.seeds)]
+    tied = named([cell.encoding for cell in means if _number(cell) == _number(best)])
+    what = f"Not one encoding is shown to be above all others {at_headline(task)}"
+    if short:
+        few = f"{'has' if len(short) == 1 else 'have'} fewer than the {FEWEST_SEEDS} seeds that it takes"
+        what = f"No recommendation {at_headline(task)}, where {named(short)} {few}"
+    return [f"{what}; the best mean there, {_number(best)}, is that of {tied}."]
+
+
+def _split(task: TaskAnalysis) -> str:
+    """Where the two endpoints recommend different encodings, or one of them recommends none."""
+    where = {Basis.SCORES: (at_headline(task), task.means), Basis.AREA: (covered(task), task.areas)}
+    parts = []
+    for basis, names in task.verdict.best.items():
+        words, means = where[basis]
+        parts.append(f"{words} {named(names)} ({listed([_mean(means.get(name)) for name in names])})")
+    reverse = [pair for pair in task.pairs if matters(pair, bounded=task.bar is not None) and pair.basis in where]
+    best = {name for names in task.verdict.best.values() for name in names}
+    against = [
+        f"{called(pair.better)} is above {called(pair.worse)} {where[pair.basis][0]} "
+        f"({_mean(pair.means[0])} against {_mean(pair.means[1])})"
+        for pair in reverse
+        if pair.worse in best and pair.basis not in [b for b, names in task.verdict.best.items() if pair.worse in names]
     ]
+    lost = f"; but {'; '.join(against[:FEW])}" if against and len(task.verdict.best) == 1 else ""
+    return f"No single recommendation: best {', '.join(parts)}{lost}."
 
 
 def _not_learned(task: TaskAnalysis) -> str:
@@ -225,17 +241,21 @@ def _number(cell: Cell) -> str:
     return "no score" if cell.interval is None else f"{cell.interval.mean:.3f}"
 
 
+def _mean(value: float | None) -> str:
+    return "no score" if value is None else f"{value:.3f}"
+
+
 def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     """What the tests allow to be said, learning first, and what so few seeds cannot see."""
-    lines = []
-    learning = [p for p in task.pairs if p.claim and p.basis is Basis.LEARNING]
-    if learning:
-        lines.append(f"Learned in more seeds: {_claims(learning)}.")
-    scores = [p for p in task.pairs if p.claim and p.basis is Basis.SCORES]
-    if scores:
-        better = "higher score" if task.direction == "higher" else "lower loss"
-        lines.append(f"{capital(better)} {at_headline(task)}: {_claims(scores)}.")
-    claimed = {frozenset((p.better, p.worse)) for p in (*learning, *scores)}
+    lines, better = [], "higher score" if task.direction == "higher" else "lower loss"
+    titles = {
+        Basis.LEARNING: "Learned in more seeds",
+        Basis.SCORES: f"{capital(better)} {at_headline(task)}",
+        Basis.AREA: f"{capital(better)} {covered(task)}" if task.areas else "",
+    }
+    claims = {basis: [p for p in task.pairs if p.claim and p.basis is basis] for basis in titles}
+    lines += [f"{titles[basis]}: {_claims(own)}." for basis, own in claims.items() if own]
+    claimed = {frozenset((p.better, p.worse)) for own in claims.values() for p in own}
     for outcome, words in (
         (Outcome.ALIKE, "No difference above 0.02 (corrected for all pairs)"),
         (Outcome.OPEN, "Not told apart"),
@@ -246,12 +266,11 @@ def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
         if same:
             lines.append(f"{words} {at_headline(task)}: {_named(same)}.")
     if len(task.seeds) < analysis.seeds_needed:
-        pairs = "the one pair" if analysis.pairs == 1 else f"any of the {analysis.pairs} pairs"
         verb = "is" if len(task.seeds) == 1 else "are"
-        lines.append(f"A claim about {pairs} takes {seeds(analysis.seeds_needed)}; there {verb} {len(task.seeds)}.")
-    elif not learning and not scores and any(p.outcome is not Outcome.SAME for p in task.pairs):
+        lines.append(f"A claim takes {seeds(analysis.seeds_needed)}; there {verb} {len(task.seeds)}.")
+    elif not claimed and any(p.outcome is not Outcome.SAME for p in task.pairs):
         lines.append(f"The tests tell no pair apart at a risk of {analysis.alpha:g}.")
-    return [*lines, *_failures(task, [p.better for p in (*learning, *scores)])]
+    return [*lines, *_failures(task, [p.better for own in claims.values() for p in own])]
 
 
 def _failures(task: TaskAnalysis, better: Sequence[str]) -> list[str]:
@@ -260,7 +279,7 @@ def _failures(task: TaskAnalysis, better: Sequence[str]) -> list[str]:
     failing = [name for name, (bad, _) in failed.items() if bad]
     rates = []
     for name in failing[:MOST_PARTS]:
-        (bad, of), (low, high) = failed[name], failure_rate(*failed[name])
+        (bad, of), (low, high) = failed[name], rate_interval(*failed[name])
         rates.append(
             f"{named([name])} in {bad} of {seeds(of)}, a rate of {100 * bad / of:.0f} % (95 % interval "
             f"{100 * low:.0f} to {100 * high:.0f} %)"
@@ -290,7 +309,7 @@ def _claims(pairs: Sequence[Contrast]) -> str:
     parts = []
     for group, winners in list(alike.items())[:MOST_PARTS]:
         members = [pair for better in winners for pair in by_winner[better]]
-        p = max(max(p.corrected, p.corrected_welch or 0.0) for p in members)
+        p = max(pair.corrected for pair in members)
         facts = f"{_by(members)}, {p_words(p)}"
         parts.append(f"{listed([*map(called, winners)])} over {listed([*map(called, group)])} ({facts})")
     return "; ".join([*parts, *more(list(alike), "such group")])

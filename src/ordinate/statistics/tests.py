@@ -1,4 +1,4 @@
-"""The tests of a pair beside the permutation test: Welch's of scores, Fisher's exact test of learning."""
+"""The tests of a pair: Welch's of scores, on the scale of log error rates, and Fisher's exact test of learning."""
 
 import math
 from collections.abc import Sequence
@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Num
 
 from ordinate.core.errors import InputError
 from ordinate.statistics.distributions import many_tails, quantiles
-from ordinate.statistics.sides import Sides, Values
+from ordinate.statistics.interval import finite
 
 ROUNDING = 1e-9  # tables this close are equally likely, computed in another order
+SEQUENCES = 1_000  # of an evaluation set whose size is unknown
+BOTH_SCALES = 20  # seeds from which on means must differ as scores too, as they then vary like a normal variable
+
+Values = Sequence[float] | Num[np.ndarray, " n"]
+Each = Float[np.ndarray, " encodings"]
+Pairs = Float[np.ndarray, " pairs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,61 +30,89 @@ class Difference:
     high: float | None = None
 
 
+@dataclass(frozen=True)
+class Moments:
+    """The number, mean and squared standard error of each of several samples."""
+
+    n: Each
+    mean: Each
+    error: Each  # 0 for a single value
+
+    @classmethod
+    def of(cls, samples: Sequence[Values]) -> "Moments":
+        """Of samples of finite values, whose order does not matter."""
+        ordered = [finite(values, "a test") for values in samples]
+        n = np.array([len(values) for values in ordered], dtype=np.float64)
+        equal = [values[0] == values[-1] for values in ordered]  # these must not vary by a rounding
+        mean = [values[0] if same else values.mean() for values, same in zip(ordered, equal, strict=True)]
+        variance = [0.0 if same else values.var(ddof=1) for values, same in zip(ordered, equal, strict=True)]
+        return cls(n, np.array(mean, dtype=np.float64), np.array(variance) / np.maximum(n, 1))
+
+    @classmethod
+    def of_log_errors(cls, samples: Sequence[Values], sequences: int | None) -> "Moments":
+        """Of minus the log error rates of accuracies.
+
+        Near 1, where accuracies are skewed and pile up, their log error rates vary like a normal variable. Half an
+        error is added, so that a perfect score has one too. The standard error is at least that of counting errors on
+        so many sequences: seeds that all score 1.000 are not known to be equal.
+        """
+        count = sequences or SEQUENCES
+        logs = [
+            -np.log((count * (1 - np.asarray(values, dtype=np.float64)) + 0.5) / (count + 0.5)) for values in samples
+        ]
+        found, raw = cls.of(logs), cls.of(samples)
+        errors = 1 - raw.mean
+        return cls(found.n, found.mean, np.maximum(found.error, (1 - errors) / (count * errors + 0.5) / found.n))
+
+
+@dataclass(frozen=True)
+class Welch:
+    """Welch's test of pairs of samples: difference of means, its standard error, and degrees of freedom."""
+
+    gap: Pairs
+    error: Pairs
+    freedom: Pairs  # 0 where a side has a single value
+
+    @classmethod
+    def of(cls, samples: Moments, one: Num[np.ndarray, " pairs"], two: Num[np.ndarray, " pairs"]) -> "Welch":
+        total = samples.error[one] + samples.error[two]
+        below = np.maximum(samples.n - 1, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # no spread on either side: 0 / 0
+            share = (samples.error[one] / total) ** 2 / below[one] + (samples.error[two] / total) ** 2 / below[two]
+            freedom = np.where(total == 0, math.inf, 1 / share)
+        single = np.minimum(samples.n[one], samples.n[two]) < 2
+        gap = samples.mean[one] - samples.mean[two]
+        return cls(gap, np.where(single, 0.0, np.sqrt(total)), np.where(single, 0.0, freedom))
+
+    @property
+    def _tested(self) -> Num[np.ndarray, " some"]:
+        return np.flatnonzero((self.freedom > 0) & (self.error > 0))
+
+    def p(self) -> Pairs:
+        """Two-sided. Without any spread the test has a limit: the same mean, or certainly not."""
+        found, at = np.where((self.freedom == 0) | (self.gap == 0), 1.0, 0.0), self._tested
+        found[at] = many_tails(self.gap[at] / self.error[at], self.freedom[at])
+        return found
+
+    def differences(self, level: float, bounds: tuple[float, float] | None = None) -> list[Difference]:
+        """With their intervals, cut where no difference can lie."""
+        half, at = np.zeros(len(self.gap)), self._tested
+        half[at] = quantiles((1 + level) / 2, self.freedom[at]) * self.error[at]
+        low, high = self.gap - half, self.gap + half
+        if bounds:
+            low, high = low.clip(*bounds), high.clip(*bounds)
+        columns = zip(self.gap.tolist(), (self.freedom > 0).tolist(), low.tolist(), high.tolist(), strict=True)
+        return [Difference(gap, least, most) if yes else Difference(gap) for gap, yes, least, most in columns]
+
+
 def welch(one: Values, two: Values) -> float:
     """How often equal means would differ by so much: two-sided. A single value has no variance: p is 1."""
-    return welches([(one, two)])[0]
-
-
-def welches(many: Sequence[tuple[Values, Values]]) -> list[float]:
-    """The test for each of many."""
-    return Welch(Sides(many, "Welch's test")).p()
+    return float(Welch.of(Moments.of([one, two]), np.array([0]), np.array([1])).p()[0])
 
 
 def difference(one: Values, two: Values, level: float, bounds: tuple[float, float] | None = None) -> Difference:
-    """One mean minus the other with Welch's interval, cut where no difference can lie."""
-    (found,) = Welch(Sides([(one, two)], "Welch's test")).differences(level)
-    return found if bounds is None else cut(found, bounds)
-
-
-def cut(gap: Difference, bounds: tuple[float, float]) -> Difference:
-    """The same within bounds."""
-    if gap.low is None or gap.high is None:
-        return gap
-    least, most = bounds
-    return Difference(gap.mean, min(max(gap.low, least), most), min(max(gap.high, least), most))
-
-
-class Welch:
-    """Differences of means, their standard errors and degrees of freedom; 0 of them where a side has one value."""
-
-    def __init__(self, sides: Sides) -> None:
-        one, two = sides.one, sides.two
-        self.gap: Float[np.ndarray, " pairs"] = sides.mean[one] - sides.mean[two]
-        single = np.minimum(sides.n[one], sides.n[two]) < 2
-        below = np.maximum(sides.n - 1, 1)
-        parts = sides.squares / below / sides.n
-        total = parts[one] + parts[two]
-        with np.errstate(divide="ignore", invalid="ignore"):  # no spread on either side: 0 / 0
-            share = (parts[one] / total) ** 2 / below[one] + (parts[two] / total) ** 2 / below[two]
-        self.error = np.where(single, 0.0, np.sqrt(total))
-        self.freedom = np.where(single, 0.0, np.where(total == 0, math.inf, 1 / share))
-
-    def p(self) -> list[float]:
-        """Of each pair. Without any spread the test has a limit: the same mean, or certainly not."""
-        found = np.where((self.freedom == 0) | (self.gap == 0), 1.0, 0.0)
-        open_ = np.flatnonzero((self.freedom > 0) & (self.error > 0))
-        found[open_] = many_tails(self.gap[open_] / self.error[open_], self.freedom[open_])
-        return list(found.tolist())
-
-    def differences(self, level: float) -> list[Difference]:
-        """With their intervals."""
-        half = np.zeros(len(self.gap))
-        open_ = np.flatnonzero((self.freedom > 0) & (self.error > 0))
-        half[open_] = quantiles((1 + level) / 2, self.freedom[open_]) * self.error[open_]
-        low, high = (self.gap - half).tolist(), (self.gap + half).tolist()
-        several = (self.freedom > 0).tolist()
-        columns = zip(self.gap.tolist(), several, low, high, strict=True)
-        return [Difference(gap, least, most) if yes else Difference(gap) for gap, yes, least, most in columns]
+    """One mean minus the other with Welch's interval."""
+    return Welch.of(Moments.of([one, two]), np.array([0]), np.array([1])).differences(level, bounds)[0]
 
 
 @lru_cache(maxsize=1_000_000)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import ClassVar, Literal, Self
 
+from ordinate.statistics.improvement import Improvement
 from ordinate.statistics.interval import Interval
 from ordinate.statistics.observations import Direction, RangeKey, Split, range_name
 from ordinate.statistics.ranks import AverageRanks
@@ -40,11 +41,19 @@ class Cell:
         """The word that all seeds share, if they share one."""
         return next(iter(self.words)) if len(self.words) == 1 else None
 
+    @property
+    def unranked(self) -> float | None:
+        """The mean score of seeds that are shown but neither ranked nor tested, as they did not learn the task."""
+        scores = zip(self.scores, self.counted, strict=True)
+        own = [score for score, counts in scores if not counts and score is not None]
+        return sum(own) / len(own) if own else None
+
 
 class Basis(StrEnum):
     """What two encodings are compared by."""
 
-    SCORES = "scores"  # on the headline range, of seeds that learned the task
+    SCORES = "scores"  # on the headline range; a seed that did not learn the task counts as the floor
+    AREA = "area"  # under the curve of scores over log length, from the trained length to the longest tested
     LEARNING = "learning"  # how many seeds learned the task
 
 
@@ -61,18 +70,17 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two encodings on the headline range; `better` has the higher mean (for a loss, the lower)."""
+    """Two encodings on one endpoint; `better` has the higher mean (for a loss, the lower)."""
 
     better: str
     worse: str
     basis: Basis
     seeds: tuple[int, int]  # of the better, of the worse
-    means: tuple[float, float]  # of the scores, or the shares of seeds that learned the task
+    means: tuple[float, float]  # of scores or areas, or the shares of seeds that learned the task
     difference: Difference  # better minus worse, in the score's own unit
-    p: float  # permutation test of scores, Fisher's of learning
-    corrected: float  # by Holm, over all headline pairs of the comparison
-    p_welch: float | None  # scores only
-    corrected_welch: float | None
+    p: float  # Welch's test of scores, Fisher's of learning
+    corrected: float  # by Holm, over all pairs and endpoints of the comparison
+    improvement: Improvement | None  # how often a seed of the better has the better value; none for learning
     outcome: Outcome
 
     @property
@@ -119,6 +127,8 @@ class ArmFacts:
     embedding: float | None = None  # and theirs
     failed: Mapping[str, tuple[Sequence[str], int]] = field(default_factory=dict)  # what: errors, of how many runs
     damaged: tuple[tuple[str, int, float, str], ...] = ()  # run, seed, learning rate and error
+    rates: Mapping[int, float] = field(default_factory=dict)  # seed: its learning rate, where several tied
+    undealt: tuple[float, ...] = ()  # tied learning rates that no seed has, as there are fewer seeds
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,7 @@ class StudyFacts:
     done: int = 0
     runs: int = 0  # that are planned
     arms: tuple[ArmFacts, ...] = ()
+    earlier: tuple[int, ...] = ()  # numbers of seeds with which the same comparison was finished before
 
 
 @dataclass(frozen=True)
@@ -143,9 +154,10 @@ class TaskEvidence:
     seen: Mapping[RangeKey, float]  # range: the largest share of its problems that training showed
     ranges: Sequence[Range]
     learned: Mapping[str, tuple[int, int]]  # as in TaskAnalysis
-    pairs: int
     needed: int  # seeds, for a claim about any pair
     study: StudyFacts
+    shown: Range  # the headline range
+    pairs: Sequence[Contrast]
 
     @cached_property
     def means(self) -> list[list[float]]:
@@ -192,7 +204,9 @@ class Verdict:
     use: tuple[str, ...]  # above all others, with no significant difference among them
     seeds: int  # the fewest that an encoding has
     unseen: float | None  # the rate of failures that so many seeds cannot see, even if all agree
-    held_back: tuple[str, ...] = ()  # would be `use`, but fail in more of their seeds than one that they score above
+    best: Mapping[Basis, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # without `use`: above all others by one endpoint
 
 
 @dataclass(frozen=True)
@@ -212,6 +226,10 @@ class TaskAnalysis:
     reach: dict[str, Reach]  # encoding: how far it holds; both empty for a loss, and without scores in distribution
     steps: dict[str, Steps]  # encoding: how long learning took, where that is known
     pairs: tuple[Contrast, ...]  # those that have seeds to compare, learning first
+    means: dict[str, float]  # encoding: the headline mean over all seeds, those that did not learn at the floor
+    areas: dict[
+        str, float
+    ]  # encoding: the mean area over all seeds, likewise; empty with fewer than two longer lengths
     verdict: Verdict
     alarms: tuple[Alarm, ...]
     unknown: dict[str, int] = field(default_factory=dict)  # encoding: seeds without a score in distribution, if any
@@ -235,7 +253,7 @@ class Analysis:
     tasks: tuple[TaskAnalysis, ...]
     encodings: tuple[str, ...]
     alpha: float
-    pairs: int = 0  # headline pairs of all tasks
+    tests: int = 0  # of scores: pairs of all tasks by endpoints
     seeds_needed: int = 0  # for a claim about any of them
     families: dict[str, AverageRanks] = field(default_factory=dict)  # family: ranks over its tasks, if several
     limits: tuple[str, ...] = ()  # what the data do not show
@@ -255,7 +273,8 @@ class Analysis:
                     yield {
                         "task": task.task, "range": r.name, "split": r.split, "length": r.length,
                         "encoding": cell.encoding, "verdict": _shared(cell), **_learned(task, cell.encoding),
-                        **_numbers(cell.interval), "normalized": cell.normalized, "reach": reach.get(cell.encoding),
+                        **_numbers(cell.interval), "unranked": cell.unranked,
+                        "normalized": cell.normalized, "reach": reach.get(cell.encoding),
                         "chance": r.chance, "floor": r.floor, "sequences": r.sequences,
                     }  # fmt: skip
 

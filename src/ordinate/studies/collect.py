@@ -25,7 +25,7 @@ def collect(study: StudyState, command: str) -> Comparison:
     _give_up(state)
     seeds = seeds_to_report(state)
     arms = state.arms()
-    reported = {(arm.task, arm.encoding): [state.config(arm, s, arm.rate) for s in range(1, seeds + 1)] for arm in arms}
+    reported = {(arm.task, arm.encoding): [state.reported_run(arm, s) for s in range(1, seeds + 1)] for arm in arms}
     done = {key: [c for c in configs if state.result(c)] for key, configs in reported.items()}
     first = {arm.task: arm.base for arm in reversed(arms)}
     return Comparison(
@@ -83,7 +83,7 @@ def _profile(state: StudyState, arm: Arm, configs: Sequence[RunConfig]) -> Profi
         own_parameters=first.encoding_parameters,
         step_ms=1000 * sum(r.seconds / max(1, r.steps) for r in results) / len(results),
         memory=first.memory,
-        rate=arm.rate,
+        rates=arm.rates,
         embedding_norm=first.norms.embedding_norm,
         encoding_norm=first.norms.encoding_norm,
         attention=maps if maps.exists() else None,

@@ -12,7 +12,7 @@ from ordinate.core.config import to_dict
 from ordinate.core.display import printable
 from ordinate.core.errors import InputError
 from ordinate.core.parsing import split
-from ordinate.statistics.holm import pairs_of, seeds_needed
+from ordinate.statistics.holm import score_tests, seeds_needed
 from ordinate.statistics.looks import MOST
 from ordinate.statistics.phrases import USUAL_SEEDS, few_seeds_words
 from ordinate.training import RunConfig, resolve
@@ -22,7 +22,9 @@ from ordinate.training.config_limits import check_numbers
 PILOT = 0  # the seed that learning rates are chosen on, and that is never reported; reported seeds count from 1
 RATES = (0.001, 0.003, 0.01)  # where the search for a learning rate starts
 PILOT_SHARE = 4  # a rate is judged by what it reaches in this part of the budget
+HOPELESS = 8  # times what the fastest encoding took, after which one that no pilot learned the task with gives up
 QUICK_SEEDS = 3
+ENDPOINTS = 2  # that encodings are compared by: the headline range and the area under the scores
 MANY = 1000  # runs: more than this needs a confirmation
 MOST_RUNS = 100_000  # of one comparison: more than a machine does in a year
 
@@ -77,9 +79,9 @@ class Study:
         return study
 
     @property
-    def pairs(self) -> int:
-        """How many pairs of encodings are tested, over all tasks."""
-        return pairs_of([len(self.encodings)] * len(self.tasks))
+    def tests(self) -> int:
+        """How many tests of scores there are at most: pairs of encodings over all tasks, on two endpoints."""
+        return score_tests([len(self.encodings)] * len(self.tasks), ENDPOINTS)
 
     @property
     def size(self) -> int:
@@ -104,7 +106,7 @@ def name_of(content: Mapping[str, Any]) -> str:
 
 def usual_seeds(tasks: int, encodings: int) -> int:
     """As many as the rules ask for, and as a claim about any pair needs."""
-    return max(USUAL_SEEDS, seeds_needed(pairs_of([encodings] * tasks)))
+    return max(USUAL_SEEDS, seeds_needed(score_tests([encodings] * tasks, ENDPOINTS)))
 
 
 def plan(

@@ -10,7 +10,10 @@ from ordinate.statistics.observations import Observation
 from ordinate.statistics.reach import Steps
 from ordinate.statistics.types import Analysis, ArmFacts, StudyFacts, TaskAnalysis
 from ordinate.statistics.words import Word
+from ordinate.studies import study_store
 from ordinate.studies.study_state import Arm, StudyState
+
+RISE = 0.01  # of the score, by which a learning curve has to rise
 
 
 def analyze_study(state: StudyState, seeds: int) -> Analysis:
@@ -30,7 +33,7 @@ def analyze_study(state: StudyState, seeds: int) -> Analysis:
             (arm.task, arm.encoding, seed, row.key): row.gap_loss
             for arm in state.arms()
             for seed in range(1, seeds + 1)
-            if (result := state.result(state.config(arm, seed, arm.rate)))
+            if (result := state.result(state.reported_run(arm, seed)))
             for row in result.evaluation
         },
     )
@@ -55,14 +58,17 @@ def facts(state: StudyState, seeds: int) -> dict[str, StudyFacts]:
     by_task = {}
     for name in state.study.tasks:
         arms = [arm for arm in state.arms() if arm.task == name]
-        runs = [state.config(arm, seed, arm.rate) for arm in arms for seed in range(1, seeds + 1)]
+        runs = [state.reported_run(arm, seed) for arm in arms for seed in range(1, seeds + 1)]
         done = sum(state.result(config) is not None for config in runs)
-        by_task[name] = StudyFacts(done, len(runs), tuple(_facts(state, arm, seeds) for arm in arms))
+        own = tuple(_facts(state, arm, seeds) for arm in arms)
+        by_task[name] = StudyFacts(
+            done, len(runs), own, study_store.finished_with_fewer_seeds(state.store, state.study)
+        )
     return by_task
 
 
 def _observed(state: StudyState, arm: Arm, seed: int) -> Iterator[Observation]:
-    result = state.result(state.config(arm, seed, arm.rate))
+    result = state.result(state.reported_run(arm, seed))
     if result is not None:
         yield from _scores(result, arm.task, arm.encoding, seed, state.task(arm.base).family)
 
@@ -78,7 +84,7 @@ def _scores(result: RunResult, task: str, encoding: str, seed: int, family: str 
 
 
 def _results(state: StudyState, arm: Arm, seeds: int) -> list[RunResult]:
-    configs = [state.config(arm, seed, arm.rate) for seed in range(1, seeds + 1)]
+    configs = [state.reported_run(arm, seed) for seed in range(1, seeds + 1)]
     return [result for config in configs if (result := state.result(config))]
 
 
@@ -88,8 +94,18 @@ def steps_of(state: StudyState, seeds: int) -> dict[str, dict[str, Steps]]:
     for arm in state.arms():
         results = _results(state, arm, seeds)
         if results and all(result.bar is not None for result in results):
-            found[arm.task][arm.encoding] = Steps(tuple(result.learned_at for result in results), arm.base.steps)
+            rising = bool(results) and sum(map(_rising, results)) > len(results) / 2
+            learned_at = tuple(result.learned_at for result in results)
+            found[arm.task][arm.encoding] = Steps(learned_at, arm.steps or arm.base.steps, arm.fastest, rising)
     return found
+
+
+def _rising(result: RunResult) -> bool:
+    """Whether the validation score of a run was still rising: its last fifth is above the fifth before."""
+    values = [record.value for record in result.learning_curve if record.value is not None]
+    part = max(1, len(values) // 5)
+    last, before = values[-part:], values[-2 * part : -part]
+    return bool(before) and sum(last) / len(last) > sum(before) / len(before) + RISE
 
 
 def _facts(state: StudyState, arm: Arm, seeds: int) -> ArmFacts:
@@ -100,7 +116,7 @@ def _facts(state: StudyState, arm: Arm, seeds: int) -> ArmFacts:
         rate = sweep.chosen if sweep.tied else None
     norms = next((result.norms for result in _results(state, arm, seeds)), None)
     pilots = [state.pilot(arm, point.rate) for point in sweep.points] if sweep else []
-    configs = [state.config(arm, seed, arm.rate) for seed in range(1, seeds + 1)]
+    configs = [state.reported_run(arm, seed) for seed in range(1, seeds + 1)]
     errors = {run: error for run, error in state.failed.items() if run not in state.damaged}
     failed = {
         what: ([errors[c.id] for c in members if c.id in errors], len(members))
@@ -108,7 +124,8 @@ def _facts(state: StudyState, arm: Arm, seeds: int) -> ArmFacts:
     }
     damaged = tuple((c.id, c.seed, c.lr, state.damaged[c.id]) for c in (*pilots, *configs) if c.id in state.damaged)
     added, embedding = (norms.encoding_norm, norms.embedding_norm) if norms else (None, None)
-    return ArmFacts(arm.encoding, rate, edge, added, embedding, failed, damaged)
+    dealt = {seed: arm.rate(seed) for seed in range(1, seeds + 1)} if len(arm.rates) > 1 else {}
+    return ArmFacts(arm.encoding, rate, edge, added, embedding, failed, damaged, dealt, arm.rates[seeds:])
 
 
 def settled(task: TaskAnalysis) -> bool:

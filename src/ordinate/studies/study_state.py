@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from ordinate.results.comparison import Sweep
 from ordinate.statistics.looks import Looks
 from ordinate.statistics.looks import plan as plan_looks
-from ordinate.studies.plan import PILOT, PILOT_SHARE
+from ordinate.studies.plan import HOPELESS, PILOT, PILOT_SHARE
 from ordinate.studies.study_results import StudyResults
 from ordinate.studies.sweep import choose, grow, left_floor, point
 from ordinate.training import RunConfig
@@ -13,17 +13,24 @@ from ordinate.training import RunConfig
 
 @dataclass(frozen=True)
 class Arm:
-    """One encoding on one task, with the learning rate of its reported runs."""
+    """One encoding on one task, with the learning rates of its reported runs."""
 
     task: str
     encoding: str
     base: RunConfig
     sweep: Sweep | None  # None: the rate is fixed
     pilot_steps: int = 0  # the largest budget of its pilots
+    steps: int = 0  # the largest budget of its reported runs; 0: that of the configuration
+    fastest: tuple[str, int] | None = None  # the encoding, and its steps, of which that is a multiple
 
     @property
-    def rate(self) -> float:
-        return self.sweep.chosen if self.sweep else self.base.lr
+    def rates(self) -> tuple[float, ...]:
+        """Those that tie on the pilot seed: what tuning cannot tell apart must not decide beyond it."""
+        return (self.sweep.tied or (self.sweep.chosen,)) if self.sweep else (self.base.lr,)
+
+    def rate(self, seed: int) -> float:
+        """Tied rates are dealt out over the reported seeds, so that intervals and tests include the choice."""
+        return self.rates[(seed - 1) % len(self.rates)]
 
 
 @dataclass
@@ -36,7 +43,7 @@ class StudyState(StudyResults):
     def looks(self) -> Looks:
         """After how many seeds to look, and the risk of a false claim at each look."""
         if self.study.seeds == "auto":
-            return plan_looks(self.study.pairs)
+            return plan_looks(self.study.tests)
         return Looks((self.study.seeds,), 0.05)
 
     def config(self, arm: Arm, seed: int, rate: float, steps: int = 0) -> RunConfig:
@@ -52,9 +59,26 @@ class StudyState(StudyResults):
         return {config.id for config in self._configs.values()}
 
     def arms(self) -> list[Arm]:
-        """One for each task and encoding. No arm depends on which others are compared with it."""
+        """One for each task and encoding. Its learning rates do not depend on which others are compared with it."""
         bare = [Arm(task, encoding, base, None) for task, encoding, base in self.study.bases]
-        return [self._swept(arm) for arm in bare] if self.study.rates else bare
+        if not self.study.rates:
+            return bare
+        swept = [self._swept(arm) for arm in bare]
+        return [self._limited(arm, [other for other in swept if other.task == arm.task]) for arm in swept]
+
+    def _limited(self, arm: Arm, arms: list[Arm]) -> Arm:
+        """An encoding that no pilot learned the task with gets a multiple of the steps that the fastest one took."""
+        learned = {other.encoding: step for other in arms if (step := self._learned_at(other)) is not None}
+        if arm.base.budget == "fixed" or not learned or arm.encoding in learned:
+            return arm
+        fastest = min(learned, key=lambda encoding: learned[encoding])
+        steps = max(arm.pilot_steps, HOPELESS * learned[fastest])
+        return replace(arm, steps=steps, fastest=(fastest, learned[fastest])) if steps < arm.base.steps else arm
+
+    def _learned_at(self, arm: Arm) -> int | None:
+        """The fewest steps in which a pilot learned the task."""
+        results = [self.result(self.pilot(arm, point.rate)) for point in arm.sweep.points] if arm.sweep else []
+        return min((r.learned_at for r in results if r is not None and r.learned_at is not None), default=None)
 
     def _swept(self, arm: Arm) -> Arm:
         """All arms start with the same rates; a grid grows until its best rate, or one tied with it, is interior."""
@@ -86,6 +110,10 @@ class StudyState(StudyResults):
         return [self.pilot(arm, p.rate) for arm in self.arms() if arm.sweep for p in arm.sweep.points]
 
     def reported(self, seeds: int) -> list[RunConfig]:
-        """Paired seeds at the chosen rates; all encodings advance together."""
+        """Shared seeds; all encodings advance together."""
         arms = self.arms()
-        return [self.config(arm, seed, arm.rate) for seed in range(1, seeds + 1) for arm in arms]
+        return [self.reported_run(arm, seed) for seed in range(1, seeds + 1) for arm in arms]
+
+    def reported_run(self, arm: Arm, seed: int) -> RunConfig:
+        """The run of a reported seed, at the rate that is dealt to it."""
+        return self.config(arm, seed, arm.rate(seed), arm.steps)

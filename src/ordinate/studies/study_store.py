@@ -1,5 +1,6 @@
 """The studies of a store, each in a folder with its `study.json`."""
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,22 @@ def find_by_command(store: Store, command: str) -> StoredStudy | None:
             if kept.command == command:
                 return kept
     return None
+
+
+def finished_with_fewer_seeds(store: Store, study: Study) -> tuple[int, ...]:
+    """The smaller numbers of seeds with which this store has a report of the same comparison."""
+    if study.seeds == "auto":
+        return ()
+    own, found = json.loads(json.dumps(study.as_dict())), set()
+    del own["seeds"]
+    for name in names(store):
+        folder = store.folder / "studies" / name
+        with suppress(InputError):  # a damaged study does not block another
+            content = read_json(folder / "study.json") if (folder / "report.html").exists() else {}
+            seeds = content.get("seeds")
+            if type(seeds) is int and seeds < study.seeds and all(content.get(key) == own[key] for key in own):
+                found.add(seeds)
+    return tuple(sorted(found))
 
 
 def _read(folder: Path) -> StoredStudy:

@@ -15,7 +15,7 @@ from ordinate.core.errors import InputError
 from ordinate.report.chart import short
 from ordinate.results.comparison import Comparison, from_results
 from ordinate.statistics.analyze import analyze, few_seeds
-from ordinate.statistics.holm import pairs_of
+from ordinate.statistics.holm import score_tests
 from ordinate.statistics.large.columns import Observations
 from ordinate.statistics.results_file import parse_results
 
@@ -109,7 +109,7 @@ def _compared(name: str, content: bytes) -> Comparison:
 
 def _pairs(observations: Observations) -> int:
     own = np.unique(observations.task.astype(np.int64) * len(observations.encodings) + observations.encoding)
-    return pairs_of(np.bincount(own // len(observations.encodings)).tolist())
+    return score_tests(np.bincount(own // len(observations.encodings)).tolist(), 1)
 
 
 def example_results() -> str:

@@ -1,17 +1,17 @@
-"""Every run of a comparison: whether it learned its task, and how far what it learned holds."""
+"""Every run of a comparison: whether it learned its task, and its scores by length."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Int
 
-from ordinate.statistics.cells import SeedRun
+from ordinate.statistics.cells import CurveRules, SeedRun
 from ordinate.statistics.large.columns import UNKNOWN
 from ordinate.statistics.large.grid import ID, OOD, SHIFT, Grid, starts
+from ordinate.statistics.length_curve import Point
 
 
-def runs_of(grid: Grid) -> Iterator[dict[str, list[SeedRun]]]:
+def runs_of(grid: Grid, rules: Sequence[CurveRules]) -> Iterator[dict[str, list[SeedRun]]]:
     """Of each task, by encoding and seed."""
     known = [None if learned == UNKNOWN else bool(learned) for learned in grid.learned[grid.runs].tolist()]
     diverged, fine = np.zeros((2, len(grid.runs)), dtype=bool)
@@ -19,48 +19,35 @@ def runs_of(grid: Grid) -> Iterator[dict[str, list[SeedRun]]]:
     fine[grid.run[(grid.split == ID) & ~np.isnan(grid.score)]] = True
     columns = (grid.place[grid.runs], grid.seed[grid.runs], diverged, fine)
     place, seed, lost, found = (column.tolist() for column in columns)
-    ends = _ends(grid)
+    curves = _curves(grid)
     edges = np.searchsorted(grid.task[grid.runs], np.arange(len(grid.tasks) + 1)).tolist()
-    for encodings, (begin, end) in zip(grid.encodings, pairwise(edges), strict=True):
+    for encodings, own_rules, (begin, end) in zip(grid.encodings, rules, pairwise(edges), strict=True):
         own: dict[str, list[SeedRun]] = {encoding: [] for encoding in encodings}
         for run in range(begin, end):
-            own[encodings[place[run]]].append(SeedRun(seed[run], known[run], *ends[run], lost[run], found[run]))
+            points = _with_missing(curves.get(run, []), own_rules)
+            own[encodings[place[run]]].append(own_rules.run(seed[run], known[run], lost[run], found[run], points))
         yield own
 
 
-def _ends(grid: Grid) -> list[tuple[int, bool]]:
-    """Of every run: how far it holds, and whether it ends for want of a row.
-
-    A longer length that other runs have a row for and this run has not ends it: its score there is unknown.
-    """
-    ends = [(0, False)] * len(grid.runs)
+def _curves(grid: Grid) -> dict[int, list[tuple[int, bool, float | None]]]:
+    """Of every run that has scores in distribution or at longer lengths: length, whether it is longer, and score."""
     along = np.flatnonzero(grid.split != SHIFT)
     order = along[np.lexsort((grid.split[along], grid.length[along], grid.run[along]))]
-    number, longer = _longer_lengths(grid)
-    holds = (grid.score >= grid.bar)[order].tolist()
-    length, which = grid.length[order].tolist(), number[grid.range[order]].tolist()
+    columns = (grid.length[order], grid.split[order] == OOD, grid.score[order])
+    length, longer, score = (column.tolist() for column in columns)
     first = starts(grid.run[order])
-    run, task = grid.run[order[first]].tolist(), grid.task[order[first]].tolist()
-    for index, (begin, end) in enumerate(pairwise([*first.tolist(), len(order)])):
-        furthest, passed = 0, 0
-        for row in range(begin, end):
-            if which[row] != UNKNOWN and which[row] != passed:  # there is a longer length between
-                untested = True
-                break
-            if not holds[row]:
-                untested = False
-                break
-            furthest, passed = length[row], passed + (which[row] != UNKNOWN)
-        else:
-            untested = passed < longer[task[index]] or not longer[task[index]]
-        ends[run[index]] = furthest, untested
-    return ends
+    run = grid.run[order[first]].tolist()
+    return {
+        run[index]: [
+            (length[row], longer[row], None if score[row] != score[row] else score[row]) for row in range(*span)
+        ]
+        for index, span in enumerate(pairwise([*first.tolist(), len(order)]))
+    }
 
 
-def _longer_lengths(grid: Grid) -> tuple[Int[np.ndarray, " ranges"], list[int]]:
-    """Of each range that is longer, which of its task's it is, else UNKNOWN; of each task, how many it has."""
-    task, longer = grid.task[grid.ranges], grid.split[grid.ranges] == OOD
-    counts = np.bincount(task[longer], minlength=len(grid.tasks))
-    before = np.cumsum(longer) - longer
-    number = before - (np.cumsum(counts) - counts)[task]
-    return np.where(longer, number, UNKNOWN), counts.tolist()
+def _with_missing(rows: list[tuple[int, bool, float | None]], rules: CurveRules) -> list[Point]:
+    """The points of a run; a longer length that only other runs have is missing."""
+    points = [Point(length, score) for length, _, score in rows]
+    own = {length for length, longer, _ in rows if longer}
+    absent = [Point(length, None, True) for length in rules.longer if length not in own]
+    return sorted([*points, *absent], key=lambda point: point.length) if absent else points

@@ -1,8 +1,9 @@
 """All tasks of a grid, as `cells.task_scores` gives them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
-from ordinate.statistics.cells import TaskScores
+from ordinate.statistics.cells import CurveRules, TaskScores
 from ordinate.statistics.large.columns import Observations
 from ordinate.statistics.large.grid import Grid, starts
 from ordinate.statistics.large.grid_cells import ranges_of
@@ -19,7 +20,12 @@ def large_task_scores(
     ranges, shares = ranges_of(grid, alpha), grid.seen_share().tolist()
     edges = [*starts(grid.task[grid.ranges]).tolist(), len(ranges)]
     differing = set(grid.differing().tolist())
-    for index, runs in enumerate(runs_of(grid)):
+    by_task = [ranges[begin:end] for begin, end in pairwise(edges)]
+    rules = [
+        CurveRules.of(facts, [r.key for r in own], [r.floor for r in own])
+        for facts, own in zip(grid.tasks, by_task, strict=True)
+    ]
+    for index, runs in enumerate(runs_of(grid, rules)):
         own = range(edges[index], edges[index + 1])
         yield TaskScores(
             grid.tasks[index],
