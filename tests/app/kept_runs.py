@@ -1,4 +1,4 @@
-"""Stores of runs that nobody trained: folders as runs leave them, written in a moment."""
+"""Stores of runs without training: folders as runs leave them, written in a moment."""
 
 import hashlib
 import json
@@ -56,18 +56,18 @@ def _journal(run_id: str) -> list[dict[str, Any]]:
 
 
 def _result(config: dict[str, Any], run_id: str, state: str, score: float) -> dict[str, Any]:
-    told = state == "done"
+    done = state == "done"
     rows = [
         {
-            "split": split, "length": length, "sequences": 40, "hash": "x", "score": value if told else None,
-            "loss": 0.1 if told else None, "accuracy": value if told else None, "exact": None, "loss_error": None,
+            "split": split, "length": length, "sequences": 40, "hash": "x", "score": value if done else None,
+            "loss": 0.1 if done else None, "accuracy": value if done else None, "exact": None, "loss_error": None,
             "chance": 0.25, "majority": 0.25, "position_only": 0.25, "bag_of_tokens": 0.3, "floor": 0.3, "groups": {},
             "seen": 0.0, "gap_loss": None, "gap_accuracy": None,
         }
         for split, length, value in (("valid", 8, score), ("id", 8, score), ("ood", 12, 0.7), ("ood", 16, 0.5))
     ]  # fmt: skip
     return {
-        "status": "finished" if told else "diverged", "steps": 20, "learned_at": 10 if told and score >= 0.95 else None,
+        "status": "finished" if done else "diverged", "steps": 20, "learned_at": 10 if done and score >= 0.95 else None,
         "parameters": 1234, "encoding_parameters": 0, "task": config["task"], "metric": "accuracy",
         "direction": "higher", "bar": 0.95, "evaluation": rows,
         "norms": {"embedding_norm": 1.0, "encoding_norm": 0.0},

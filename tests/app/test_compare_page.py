@@ -62,20 +62,22 @@ def test_the_form_becomes_the_command(own: Store, started: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "words"),
     [
         (
             dict(steps="-5", dim="7", heads="2"),
-            "This form has no dim=7, steps=-5, as the address asks: the usual values stand",
+            "This form has no dim=7, steps=-5, which the address requests: the defaults are used",
         ),
-        (dict(task="nothing"), "This form has no task=nothing, as the address asks: the usual value stands there"),
+        (dict(task="nothing"), "This form has no task=nothing, which the address requests: the default is used"),
         (dict(dim="32", dropout="0.10", tuned="false", lr="0.01", auto="true", steps="100"), ""),
     ],
 )
-def test_what_an_address_asks_for_in_vain_is_told(address: dict[str, str], told: str, own: Store) -> None:
+def test_what_an_address_asks_for_in_vain_is_reported(address: dict[str, str], words: str, own: Store) -> None:
     at = draw("compare", **({"task": "k_back"} | address))
     assert not at.exception
-    assert told in "".join(warning.value.replace("\\", "") for warning in at.warning) and bool(at.warning) is bool(told)
+    assert words in "".join(warning.value.replace("\\", "") for warning in at.warning) and bool(at.warning) is bool(
+        words
+    )
 
 
 def test_the_quick_look_in_one_click(own: Store, started: list[Any]) -> None:
@@ -115,7 +117,7 @@ def test_rates_that_are_no_numbers_are_a_sentence(own: Store) -> None:
     at.run()
     assert not at.exception
     assert "learning rates are numbers" in at.error[0].value
-    assert at.success  # what is known stands there all the same
+    assert at.success  # known results are shown all the same
     at = draw("compare", task="k_back", tuned="false", lr="0.1, 0.2")
     assert "one learning rate is wanted" in at.error[0].value
 
@@ -133,7 +135,7 @@ def test_a_finished_comparison_is_shown_and_not_started_again(filled: Store, mon
 
 
 def test_one_that_runs_is_followed_and_can_be_stopped(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that stands for the driver; the page asks it to stop as Ctrl-C would."""
+    """A process in place of the driver; the page stops it as Ctrl-C would."""
     kept = study_store.find(filled)
     last = filled.runs()[-1].folder
     (last / "result.json").unlink()

@@ -91,7 +91,7 @@ def test_the_gap_is_of_the_seeds_that_count(filled: Store) -> None:
     table = comparison_view.frame(summary_table(task, "accuracy", main_ranges(task)))
     assert list(table["encoding"]) == list(task.encodings)
     for row, encoding in zip(table.to_dict("records"), task.encodings, strict=True):
-        if task.learned[encoding][0] == 0:  # nobody counts beyond
+        if task.learned[encoding][0] == 0:  # not ranked out of distribution
             assert row["gap"] is None or row["gap"] != row["gap"]
 
 

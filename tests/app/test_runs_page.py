@@ -130,11 +130,11 @@ def test_two_runs_side_by_side(own: Store) -> None:
 
 def test_an_id_that_is_not_there_is_one_sentence(own: Store) -> None:
     known = run(own.folder)
-    for asked in ("ffffffffffff", "../../etc", "<b>x</b>"):
-        page = opened(run=asked)
+    for wanted in ("ffffffffffff", "../../etc", "<b>x</b>"):
+        page = opened(run=wanted)
         (error,) = page.error
         assert error.value == (
-            f"No run {plain(asked)} is in this store: tick one in the table, or look into the other store."
+            f"No run {plain(wanted)} is in this store: tick one in the table, or look into the other store."
         )
     assert len(opened(run=f"{known},nope").error) == 1
 

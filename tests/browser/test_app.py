@@ -52,7 +52,7 @@ def address(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 
 
 class Tab:
-    """A page with all that it asked for and complained about."""
+    """A page with all its requests and complaints."""
 
     def __init__(self, browser: Browser, address: str, width: int = 1400) -> None:
         self.page: Page = browser.new_page(viewport={"width": width, "height": 1400})

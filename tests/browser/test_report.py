@@ -32,13 +32,13 @@ def report(comparison: Comparison, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 class Watched:
-    """A page with all that it asked for and complained about."""
+    """A page with all its requests and complaints."""
 
     def __init__(self, page: Page, report: Path) -> None:
         self.page, self.url = page, report.as_uri()
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.complaints: list[str] = []
-        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("request", lambda request: self.requested.append(request.url))
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
@@ -54,7 +54,7 @@ def opened(browser: Browser, report: Path) -> Iterator[Watched]:
 
 
 def test_everything_is_drawn_from_the_file_alone(opened: Watched, comparison: Comparison) -> None:
-    assert [url for url in opened.asked if not url.startswith(("data:", "blob:"))] == [opened.url]
+    assert [url for url in opened.requested if not url.startswith(("data:", "blob:"))] == [opened.url]
     assert opened.complaints == []
     page = opened.page
     expected = len(figures(comparison))
@@ -142,10 +142,10 @@ def test_a_narrow_screen_scrolls_tables_not_the_page(opened: Watched) -> None:
     first = page.locator("#plot-k_back-k-3-length .main-svg").first
     expect(first).to_have_attribute("width", "360")
     assert page.evaluate("document.documentElement.scrollWidth") == 400
-    upcast = page.evaluate(
+    right_edges = page.evaluate(
         "[...document.querySelectorAll('.plot .main-svg')].map((svg) => svg.getBoundingClientRect().right)"
     )
-    assert max(upcast) <= 400
+    assert max(right_edges) <= 400
     assert page.evaluate(
         "(() => { const box = document.querySelector('#matrix .scroll'); return box.scrollWidth > box.clientWidth; })()"
     )

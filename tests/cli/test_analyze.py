@@ -58,7 +58,7 @@ def test_json_is_one_document(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["html", "md", "csv", "tex", "json"])
 def test_a_report_from_a_file_alone(tmp_path: Path, form: str) -> None:
-    """Of the format that is asked for, else the one that the name of the file tells."""
+    """In the requested format, else in that of the file name."""
     path = put(tmp_path, rows())
     for name, options in ((f"a.{form}", []), ("b", ["--format", form])):
         done = CliRunner().invoke(app, ["analyze", str(path), "-o", str(tmp_path / name), *options])

@@ -169,7 +169,7 @@ def test_a_store_of_a_newer_program(ordinate: Program, store: str) -> None:
     result.write_text(result.read_text().replace('"schema": 2', '"schema": 9'))
     words = f"was written by a newer ordinate (schema 9, this one reads {SCHEMA}): update"
     done = ordinate(*QUICK, "--store", store)  # all other runs are done, and are reported
-    assert done.code == 1 and words in done.err and f"ordinate store check --store {store} tells more" in done.err
+    assert done.code == 1 and words in done.err and f"ordinate store check --store {store} shows more" in done.err
     done = ordinate("report", "--store", store, "--format", "md")  # of what can be read, and what cannot is named
     assert done.code == 0 and words in done.out and result.parent.name in done.out
     study = next(Path(store).glob("studies/*/study.json"))

@@ -1,4 +1,4 @@
-"""`ordinate list` and `ordinate show`: what stands where, what pictures show, and plug-ins that are not right."""
+"""`ordinate list` and `ordinate show`: layout, pictures and faulty plug-ins."""
 
 import io
 import json
@@ -32,9 +32,7 @@ def run(*arguments: str, patch: pytest.MonkeyPatch) -> int:
 def screen(patch: pytest.MonkeyPatch, width: int) -> io.StringIO:
     """A terminal of this width, as `list` makes one."""
     shown = io.StringIO()
-    patch.setattr(
-        list_command, "_console", lambda: Console(file=shown, width=width, markup=False, highlight=False)
-    )  # fmt: skip
+    patch.setattr(list_command, "console", lambda _: Console(file=shown, width=width, markup=False, highlight=False))
     return shown
 
 
@@ -69,8 +67,8 @@ def test_json_holds_all_that_describe_tells(
 ) -> None:
     for kind, source in (("encodings", encodings), ("tasks", tasks)):
         assert run("list", kind, "--json", patch=monkeypatch) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told == json.loads(json.dumps([source.describe(name) for name in source.names()]))
+        listed = json.loads(capsys.readouterr().out)
+        assert listed == json.loads(json.dumps([source.describe(name) for name in source.names()]))
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -181,7 +179,7 @@ from ordinate.core.encoding import Encoding
 
 
 class Broken(Encoding):
-    """Raises in its constructor, as something half written does, whatever it is asked to be."""
+    """Raises in its constructor, as a half-written class does."""
 
     family = "bias"
 
@@ -228,14 +226,14 @@ def test_a_constructor_that_raises_hides_nobody(
 ) -> None:
     plug_in(tmp_path, "half", BROKEN, monkeypatch)
     assert run("list", "encodings", patch=monkeypatch) == 1
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     broken = r"ordinate: encoding 'half' comes from plugin_\d+, which cannot be made: ZeroDivisionError: half written "
-    assert re.fullmatch(rf"{broken}\[/bold\]\n", told.err)
-    assert all(name in told.out for name in encodings.names() if name != "half")
+    assert re.fullmatch(rf"{broken}\[/bold\]\n", printed.err)
+    assert all(name in printed.out for name in encodings.names() if name != "half")
     assert run("list", "encodings", "--json", patch=monkeypatch) == 1
     assert len(json.loads(capsys.readouterr().out)) == len(encodings.names()) - 1
     assert run("show", "half", patch=monkeypatch) == 2
-    assert capsys.readouterr().err == told.err
+    assert capsys.readouterr().err == printed.err
 
 
 def test_square_brackets_are_text(

@@ -30,9 +30,9 @@ def test_a_corpus_is_announced_made_and_told(notes: str) -> None:
     done = CliRunner().invoke(app, ["lm", "prepare", *options])
     assert done.exit_code == 0
     assert "learning a tokenizer" in done.stderr and "tokenizing" in done.stderr
-    assert "to train on" in done.stdout and "1 document held bytes that are no UTF-8" in done.stdout
+    assert "to train on" in done.stdout and "1 document held bytes that are not UTF-8" in done.stdout
     again = CliRunner().invoke(app, ["lm", "prepare", *options, "--json"])
-    told, corpus = json.loads(again.stdout), open_corpus("data/notes")
+    summary, corpus = json.loads(again.stdout), open_corpus("data/notes")
     assert "1 shard, 1 done, in data/notes" in again.stderr
-    assert told["fingerprint"] == corpus.fingerprint and told["train"]["tokens"] == corpus.tokens("train")
-    assert told["train"]["documents"] + told["valid"]["documents"] == 10
+    assert summary["fingerprint"] == corpus.fingerprint and summary["train"]["tokens"] == corpus.tokens("train")
+    assert summary["train"]["documents"] + summary["valid"]["documents"] == 10

@@ -27,8 +27,8 @@ def first(store: Path) -> Path:
     return open_store(store).runs()[0].folder
 
 
-def asked(study: Path) -> list[str]:
-    """The words that a study was asked for with, to be done in one process."""
+def command_of(study: Path) -> list[str]:
+    """The command that started a study, changed to run in one process."""
     return [*shlex.split(json.loads((study / "study.json").read_text())["command"])[1:], "--workers", "0"]
 
 
@@ -38,9 +38,9 @@ def test_a_run_that_may_not_be_read_takes_no_other_with_it(ordinate: Program, co
     other = open_store(compared).runs()[1].folder / "result.json"
     other.write_text("[]")
     run.chmod(mode)
-    told = f"runs/{run.name} cannot be read: Permission denied"
+    message = f"runs/{run.name} cannot be read: Permission denied"
     shown = ordinate("report", "--store", "runs", "--format", "json", ordinary=True)
-    assert shown.code == 0 and told in json.loads(shown.out)["failures"][run.name]
+    assert shown.code == 0 and message in json.loads(shown.out)["failures"][run.name]
     listed = ordinate("status", "--store", "runs", ordinary=True)
     assert listed.code == 1 and f"runs/{run.name}" in listed.err and "Permission denied" in listed.err
     assert listed.out.count("\n") == 3 and "Errno" not in listed.err
@@ -79,7 +79,7 @@ def test_what_came_out_is_told_even_if_no_page_can_be_written(
     ordinate: Program, compared: Path, name: str, how: str
 ) -> None:
     (study,) = (compared / "studies").iterdir()
-    command = asked(study)
+    command = command_of(study)
     assert sorted(path.name for path in study.iterdir() if path.name[0] != ".") == ["study.json"]
     block(study / name, how)
     done = ordinate(*command, "--store", "runs")
@@ -112,19 +112,19 @@ def test_files_of_gigabytes_are_named_and_not_read(ordinate: Program, compared: 
 
 
 def test_links_are_named_by_all(ordinate: Program, compared: Path, tmp_path: Path) -> None:
-    """They are followed by none: what they lead to belongs to somebody else."""
+    """No command follows them: their targets do not belong to the store."""
     run, (study,) = first(compared), (compared / "studies").iterdir()
     for folder in (run, study):
         folder.rename(tmp_path / folder.name)
         folder.symlink_to(tmp_path / folder.name)
-    told = {path: f"runs/{path} is a link, which is not followed" for path in (run.name, f"studies/{study.name}")}
+    messages = {path: f"runs/{path} is a link, which is not followed" for path in (run.name, f"studies/{study.name}")}
     code, found = checked(ordinate)
-    assert code == 1 and {item["path"] for item in found["damaged"]} == {f"runs/{path}" for path in told}
+    assert code == 1 and {item["path"] for item in found["damaged"]} == {f"runs/{path}" for path in messages}
     assert all(item["problem"].removeprefix("runs/").startswith(item["path"][5:]) for item in found["damaged"])
     listed = ordinate("status", "--store", "runs")
-    assert listed.code == 1 and told[run.name] in listed.err and listed.out.count("\n") == 4
+    assert listed.code == 1 and messages[run.name] in listed.err and listed.out.count("\n") == 4
     shown = ordinate("report", "--store", "runs")
-    assert shown.code == 2 and told[f"studies/{study.name}"] in shown.err
+    assert shown.code == 2 and messages[f"studies/{study.name}"] in shown.err
     packed = ordinate("store", "pack", "all.zip", "--store", "runs")
     assert packed.code == 0 and packed.err.count("(a link, which is not followed)") == 2
 
@@ -200,7 +200,7 @@ def test_a_folder_in_place_of_a_claim_is_named(ordinate: Program, compared: Path
     (run / "result.json").unlink()
     (run / "claim").mkdir()
     (study,) = (compared / "studies").iterdir()
-    command = asked(study)
+    command = command_of(study)
     done = ordinate(*command, "--store", "runs")
     assert done.code == 1 and f"runs/{run.name}/claim is a folder, where a file belongs" in done.err
     assert ".tmp" not in done.err and "Error:" not in done.err
@@ -216,8 +216,8 @@ def test_pack_and_unpack_tell_what_is_wrong_with_their_files(ordinate: Program, 
             if path != run:
                 path.rename(tmp_path / path.name)
         done = ordinate("store", "pack", "all.zip", "--store", "runs")
-    told = f"nothing to pack in runs: left out runs/{run.name} (somebody is at work on it)"
-    assert (done.code, done.err) == (2, f"ordinate: {told}\n")
+    message = f"nothing to pack in runs: left out runs/{run.name} (another process works on it)"
+    assert (done.code, done.err) == (2, f"ordinate: {message}\n")
 
 
 def test_a_study_is_packed_with_the_pilots_beyond_one_that_is_lost(ordinate: Program, tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_run_that_is_a_link_to_nothing_is_named(ordinate: Program, compared: P
 @pytest.mark.parametrize("how", ["link", "file", "unread"])
 def test_a_folder_of_studies_that_is_none_is_named(ordinate: Program, compared: Path, tmp_path: Path, how: str) -> None:
     (study,) = (compared / "studies").iterdir()
-    command = asked(study)
+    command = command_of(study)
     (first(compared) / "result.json").write_text("[]")
     if how == "unread":
         (compared / "studies").chmod(0)
@@ -311,8 +311,8 @@ def test_repair_says_removed_of_what_it_removed_alone(ordinate: Program, compare
         os.utime(path, (date, date))
     done = ordinate("store", "check", "--repair", "--store", "runs")
     assert "died: 2 files; harmless, 1 removed" in done.out and not two.exists()
-    told = f"ordinate: runs/{one.parent.name}/claim was left where it is: somebody may be at work there\n"
-    assert (done.code, done.err) == (0, told)
+    message = f"ordinate: runs/{one.parent.name}/claim was left where it is: another process may work there\n"
+    assert (done.code, done.err) == (0, message)
 
 
 def test_a_clock_that_is_ahead_does_not_hide_a_holder(ordinate: Program, compared: Path) -> None:
@@ -329,7 +329,7 @@ def test_what_is_kept_of_many_runs_is_no_reason_to_fail(ordinate: Program, compa
     for path in (compared / "baselines").iterdir():
         path.unlink()
         path.mkdir()
-    command = asked(study)
+    command = command_of(study)
     assert ordinate(*command, "--store", "runs").code == 0
 
 
@@ -344,7 +344,7 @@ def test_an_error_of_a_gigabyte_is_a_line(ordinate: Program, compared: Path) -> 
 
 def test_a_report_is_written_even_if_nobody_listens(ordinate: Program, compared: Path) -> None:
     (study,) = (compared / "studies").iterdir()
-    command = asked(study)
+    command = command_of(study)
     line = shlex.join([sys.executable, "-m", "ordinate", *command, "--store", str(compared)])
     subprocess.run(f"{line} | true", shell=True, check=False, capture_output=True)
     assert (study / "report.html").is_file() and (study / "tables").is_dir()

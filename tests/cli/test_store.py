@@ -68,7 +68,7 @@ def test_a_study_goes_into_a_file_and_comes_back(ordinate: Program, compared: Pa
     assert ordinate("store", "check", "--store", "theirs").code == 0
     assert ordinate("store", "pack", "all.zip", "--store", "runs").code == 0
     assert ordinate("store", "unpack", "all.zip", "--store", "whole").out == "whole: 5 runs and 1 study\n"
-    for words, told in (
+    for words, message in (
         (("pack", "one.zip"), "one.zip exists already: choose another name"),
         (("pack", "two.zip", "zzz"), "no study 'zzz' in runs"),
         (("unpack", "one.zip"), "runs exists already: unpack into a new folder"),
@@ -76,7 +76,7 @@ def test_a_study_goes_into_a_file_and_comes_back(ordinate: Program, compared: Pa
         (("check", "--store", "none"), "there is no folder none to check"),
     ):
         done = ordinate("store", *words)
-        assert done.code == 2 and told in done.err and done.err.count("\n") == 1
+        assert done.code == 2 and message in done.err and done.err.count("\n") == 1
 
 
 def test_a_study_goes_through_a_pipe(ordinate: Program, compared: Path, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "/dev/zero", "."):
         done = shell(f"ordinate train k_back -e rope --dry-run --file {name}", tmp_path)
-        assert done.returncode == 2 and f"{name} is no file: settings are read from a file" in done.stderr
+        assert done.returncode == 2 and f"{name} is not a file: settings are read from a file" in done.stderr
 
 
 def test_a_mark_of_byte_order_is_no_statement(tmp_path: Path) -> None:

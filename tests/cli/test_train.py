@@ -44,7 +44,7 @@ def test_a_run_from_its_start_to_its_table(ordinate: Program, store: str) -> Non
     result = open_store(store).runs()[0].result
     assert document == write(result)
     assert (document["learned_at"], document["steps"]) == (32, 40)
-    # Numbers are kept, words are found by whoever shows them.
+    # Numbers are stored; words are derived from them where they are shown.
     assert not any({"verdict", "normalized", "fitted"} & row.keys() for row in document["evaluation"])
     assert list(result.words.values()) == ["solves"] * 3
 

@@ -87,7 +87,7 @@ def refused(theirs: Any, sentence: str, name: Any = "alibi", **settings: Any) ->
 def test_models_that_cannot_take_an_encoding_are_refused() -> None:
     refused(torch.nn.Linear(2, 2), "attach_hf takes a model of transformers, got Linear")
     bloom = hf.BloomModel(hf.BloomConfig(hidden_size=32, n_layer=1, n_head=4, vocab_size=50))
-    refused(bloom, "BloomModel does not ask transformers' attention interface")
+    refused(bloom, "BloomModel does not use transformers' attention interface")
     t5 = hf.T5Model(hf.T5Config(d_model=32, d_kv=8, d_ff=32, num_layers=1, num_heads=4, vocab_size=50))
     refused(t5, "T5Model attends to another sequence too")
     window = hf.MistralModel(hf.MistralConfig(**grouped, sliding_window=8))
@@ -96,7 +96,7 @@ def test_models_that_cannot_take_an_encoding_are_refused() -> None:
     refused(gemma, "layers that do not see everything .sliding_attention")
     refused(
         hf.DistilBertModel(hf.DistilBertConfig(dim=32, n_layers=1, n_heads=4, hidden_dim=48)),
-        "0 attentions that tell which of its 1 layers",
+        "0 attention modules with the index of one of its 1 layers",
     )
     with torch.device("meta"):
         refused(hf.BertModel(hf.BertConfig(**plain)), "BertModel lies on meta")
@@ -138,7 +138,7 @@ def test_calls_that_an_attached_model_cannot_answer_are_refused() -> None:
     calling("an attached model reads whole positions", tokens, position_ids=torch.zeros(2, 9))
     calling("a plain DynamicCache", tokens, past_key_values=hf.StaticCache(theirs.config, max_cache_len=20))
     calling("tokens that an attached model did not write", tokens, past_key_values=_foreign(theirs))
-    with pytest.raises(InputError, match="told of no encoding: call the whole model"):
+    with pytest.raises(InputError, match="got no encoding: call the whole model"):
         theirs.layers[0](theirs.embed_tokens(tokens), position_embeddings=(torch.ones(1, 9, 8), torch.zeros(1, 9, 8)))
 
 

@@ -227,7 +227,7 @@ def test_a_pipe_among_the_data_is_not_waited_for(corpus: Corpus, tmp_path: Path,
     shutil.copytree(corpus.folder, tmp_path / "data")
     (tmp_path / "data" / name).unlink()
     os.mkfifo(tmp_path / "data" / name)
-    with pytest.raises(InputError, match=f"{name} is no file"):
+    with pytest.raises(InputError, match=f"{name} is not a file"):
         open_corpus(tmp_path / "data")
 
 

@@ -38,7 +38,7 @@ def script() -> ModuleType:
     return module
 
 
-ASKED = script().COMPARISONS
+SHIPPED = script().COMPARISONS
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield open_examples()
 
 
-@pytest.fixture(scope="module", params=range(len(ASKED)), ids=[asked.task for asked in ASKED])
+@pytest.fixture(scope="module", params=range(len(SHIPPED)), ids=[shipped.task for shipped in SHIPPED])
 def comparison(store: Store, request: pytest.FixtureRequest) -> Comparison:
-    kept = study_store.find(store, ASKED[request.param].study.id)
+    kept = study_store.find(store, SHIPPED[request.param].study.id)
     return collect(StudyState(kept.study, store), kept.command)
 
 
@@ -67,10 +67,10 @@ def test_they_are_small_and_tell_nothing_of_where_they_were_made() -> None:
 
 def test_they_are_what_the_commands_would_do_today(store: Store) -> None:
     """Otherwise run those that changed, then docs/examples.py."""
-    assert study_store.names(store) == [asked.study.id for asked in ASKED]
-    assert study_store.find(store).study.tasks == ("k_back",), "the one asked for last"
-    for asked in ASKED:
-        assert study_store.find(store, asked.study.id).command == asked.command
+    assert study_store.names(store) == [shipped.study.id for shipped in SHIPPED]
+    assert study_store.find(store).study.tasks == ("k_back",), "the latest one"
+    for shipped in SHIPPED:
+        assert study_store.find(store, shipped.study.id).command == shipped.command
 
 
 def test_every_one_can_be_shown(comparison: Comparison) -> None:
@@ -92,15 +92,15 @@ def test_every_one_can_be_shown(comparison: Comparison) -> None:
 
 def test_the_command_line_reports_them(store: Store, tmp_path: Path) -> None:
     page = tmp_path / "x.html"
-    words = ["-m", "ordinate", "report", ASKED[0].study.id, "--store", str(store.folder), "-o", str(page)]
+    words = ["-m", "ordinate", "report", SHIPPED[0].study.id, "--store", str(store.folder), "-o", str(page)]
     subprocess.run([sys.executable, *words], check=True, capture_output=True)
-    assert f"attention with {ASKED[0].study.encodings[0]}" in page.read_text()
+    assert f"attention with {SHIPPED[0].study.encodings[0]}" in page.read_text()
 
 
 def test_every_run_can_be_listed(store: Store) -> None:
     rows, damaged = RunTable(store).rows()
     assert not damaged and {row.state for row in rows} == {"done"}
-    assert {row.task for row in rows} == {asked.task for asked in ASKED}
+    assert {row.task for row in rows} == {shipped.task for shipped in SHIPPED}
     unpacked = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(store.folder.stat().st_mtime - 60))
     assert all(row.started < unpacked for row in rows), "when they were run, not when they were unpacked"
 
@@ -145,9 +145,9 @@ def test_two_processes_may_open_them_at_once(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    told = {process.communicate()[0] for process in both}
-    assert len(told) == 1 and [process.returncode for process in both] == [0, 0]
-    assert [str(path) for path in (tmp_path / "ordinate").iterdir()] == [told.pop().split()[0]]
+    outputs = {process.communicate()[0] for process in both}
+    assert len(outputs) == 1 and [process.returncode for process in both] == [0, 0]
+    assert [str(path) for path in (tmp_path / "ordinate").iterdir()] == [outputs.pop().split()[0]]
 
 
 def test_a_program_without_them_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

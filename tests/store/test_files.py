@@ -1,4 +1,4 @@
-"""Files that nobody ever meets half of."""
+"""Files are read whole or not at all."""
 
 import errno
 import multiprocessing
@@ -68,7 +68,7 @@ def test_a_journal_that_was_never_written_is_empty(tmp_path: Path) -> None:
 
 
 def test_a_reader_sees_nothing_or_all(tmp_path: Path) -> None:
-    """A writer replaces the result again and again; whoever looks sees one of its versions, as a whole."""
+    """A writer replaces the result again and again; a reader sees one of its versions, as a whole."""
     path, versions = tmp_path / "result.json", 60
 
     def write() -> None:

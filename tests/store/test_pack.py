@@ -101,8 +101,8 @@ def test_what_cannot_be_packed_is_named_and_leaves_no_file(tmp_path: Path) -> No
         pack(full, tmp_path / "nowhere" / "packed.zip")
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
     (tmp_path / "one" / NEW / "a\\b").touch()
-    (told,) = pack(full, tmp_path / "packed.zip")
-    assert told.endswith("(its name has a backslash or a drive letter)")
+    (left_out,) = pack(full, tmp_path / "packed.zip")
+    assert left_out.endswith("(its name has a backslash or a drive letter)")
 
 
 def test_a_finished_run_is_packed_without_its_leftovers(tmp_path: Path) -> None:
@@ -143,9 +143,9 @@ def assert_refused(path: Path, match: str) -> None:
     {
         "/x": "is an absolute path", "//x": "is an absolute path", "../x": "leads out of the folder",
         "a/../../x": "leads out of the folder", "..": "leads out of the folder", "a\\..\\x": "backslash",
-        "\\x": "backslash", "C:/x": "drive letter", "c:x": "drive letter", "a/": "is a folder", "a//x": "is no name",
-        "./x": "is no name", "a/.": "is no name", "x" * 256: "is no name", "a\nb": "is no name",
-        "a\x1b[2J": "is no name",
+        "\\x": "backslash", "C:/x": "drive letter", "c:x": "drive letter", "a/": "is a folder", "a//x": "not a valid",
+        "./x": "not a valid", "a/.": "not a valid", "x" * 256: "not a valid", "a\nb": "not a valid",
+        "a\x1b[2J": "not a valid",
     }.items(),
 )  # fmt: skip
 def test_a_name_that_is_no_path_below_the_folder_is_refused(tmp_path: Path, name: str, why: str) -> None:
@@ -155,7 +155,7 @@ def test_a_name_that_is_no_path_below_the_folder_is_refused(tmp_path: Path, name
 def test_a_name_with_a_hidden_end_is_refused(tmp_path: Path) -> None:
     path = forge(tmp_path / "bad.zip", {"fine": b"x", "a-b": b"x"})
     path.write_bytes(path.read_bytes().replace(b"a-b", b"a\0b"))
-    assert_refused(path, "is no name for a file")
+    assert_refused(path, "is not a valid file name")
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO, stat.S_IFSOCK, stat.S_IFDIR])

@@ -1,4 +1,4 @@
-"""Whatever stands in a run's files, it is described, or named as damaged."""
+"""Whatever a run's files hold is described, or named as damaged."""
 
 import copy
 import json
@@ -41,7 +41,7 @@ def places(content: Any) -> list[tuple[Any, ...]]:
     return [()] + [(key, *rest) for key, value in inner for rest in places(value)]
 
 
-def told(run: Run) -> None:
+def show(run: Run) -> None:
     row = summarize(run)
     json.dumps(write(row))
     _print([row])
@@ -64,7 +64,7 @@ def test_any_value_anywhere_is_described_or_named(name: str, tmp_path: Path) -> 
     (run.folder / "config.json").write_text(json.dumps(CONFIG))
     write_document(run.folder / "result.json", RESULT)
     whole = json.loads((run.folder / name).read_text())
-    told(run)
+    show(run)
     for place in places(whole):
         for value in WRONG:
             content: Any = {"root": copy.deepcopy(whole)}
@@ -74,7 +74,7 @@ def test_any_value_anywhere_is_described_or_named(name: str, tmp_path: Path) -> 
             at[last] = value
             (run.folder / name).write_text(json.dumps(summed(content["root"])))
             try:
-                told(run)
+                show(run)
             except InputError as error:
                 assert str(run.folder / name) in str(error) and len(str(error)) < len(str(run.folder)) + 200
                 refused += 1

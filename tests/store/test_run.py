@@ -35,7 +35,7 @@ ELSEWHERE = {
 
 
 def hold(run: Run, pipe: Connection) -> None:
-    """Claim a run, tell what came of it, and keep it until told to let go."""
+    """Claim a run, print the outcome, and hold it until signaled to release it."""
     with run.claimed() as mine:
         pipe.send(mine)
         pipe.recv()
@@ -83,7 +83,7 @@ def test_nobody_claims_while_another_one_looks(tmp_path: Path) -> None:
 
 def test_whoever_is_killed_loses_it_even_as_a_zombie(tmp_path: Path) -> None:
     run, (ours, theirs) = Run(tmp_path), fork.Pipe()
-    (tmp_path / ".checkpoint.pt.0.tmp").touch()  # of somebody who died earlier still
+    (tmp_path / ".checkpoint.pt.0.tmp").touch()  # of a process that died even earlier
     process = fork.Process(target=hold, args=(run, theirs), daemon=True)
     process.start()
     assert ours.recv() and not taken(run)
@@ -126,7 +126,7 @@ def test_of_a_process_that_cannot_be_seen_the_heartbeat_decides(
 
 
 def test_a_heartbeat_of_the_future_is_waited_for_no_longer_than_any_other(tmp_path: Path) -> None:
-    """Whoever lives sets it anew; whoever is dead has had its last one when somebody first waited for it."""
+    """A live holder renews it; a dead one sent its last when a process first waited for it."""
     run = Run(tmp_path)
     hold_as(run, ELSEWHERE["another machine"], silence=-1e6)
     assert not taken(run)
@@ -149,7 +149,7 @@ def test_the_heart_beats_while_the_process_is_busy(tmp_path: Path, monkeypatch: 
         path.write_bytes(other.replace(run.claim.token.encode(), b"another"))
         os.utime(path, (1, 1))
         time.sleep(0.05)
-        assert path.stat().st_mtime == 1  # whoever took over has a heart of its own
+        assert path.stat().st_mtime == 1  # the process that took over has its own heartbeat
 
 
 def test_who_has_lost_a_run_writes_nothing_more(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_who_has_lost_a_run_writes_nothing_more(tmp_path: Path) -> None:
                 attempt()
         run.fail("an error of mine")
     assert {path.name for path in tmp_path.iterdir()} == before and run.state == "running"
-    with pytest.raises(LostClaimError, match="is claimed by nobody any more"):
+    with pytest.raises(LostClaimError, match="is no longer claimed"):
         Run(tmp_path / "never claimed").finish(result)
 
 
@@ -238,7 +238,7 @@ def test_a_done_run_is_given_to_nobody(tmp_path: Path) -> None:
 
 
 def test_what_is_left_beside_a_result_is_cleared_away(tmp_path: Path) -> None:
-    """Of somebody who was killed after writing it; not of one who is about to clear up."""
+    """Of a process that was killed after writing it; not of one that is about to clean up."""
     run = Run(tmp_path)
     for name in ("result.json", "checkpoint.pt", ".result.json.0.tmp", "model.safetensors"):
         (tmp_path / name).touch()

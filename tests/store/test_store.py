@@ -116,7 +116,7 @@ def test_what_is_damaged_is_named_or_made_again(tmp_path: Path) -> None:
     "kept", [{}, {"score": 1.0}, {"floor": "high"}, {"floor": 0.5, "score": 1.0}, [0.5], {"floor": None}]
 )
 def test_kept_numbers_that_are_others_are_computed_again(tmp_path: Path, kept: object) -> None:
-    """One of another name would stand in the place of a score."""
+    """One of another name would replace a score."""
     store = open_store(tmp_path)
     (tmp_path / "baselines").mkdir()
     write_json(tmp_path / "baselines" / "a.json", kept)

@@ -163,12 +163,12 @@ def test_odd_things_at_odd_places_are_told_and_set_aside(store: Store) -> None:
     (store.folder / ("0" * 12)).touch()
     told = problems(store)
     assert len(told) == 3 and "is named like a run and is none" in told[0]
-    assert all("is no file: move it away" in problem for problem in told[1:])
-    with pytest.raises(InputError, match=r"\.lock is no file"):
+    assert all("is not a file: move it away" in problem for problem in told[1:])
+    with pytest.raises(InputError, match=r"\.lock is not a file"):
         Run(one).claim.free()
     (store.folder / "damaged").symlink_to("studies")
     found = [fault.path for fault in faults(store)]
-    with pytest.raises(InputError, match="where what is damaged would go, is no folder"):
+    with pytest.raises(InputError, match="where what is damaged would go, is not a folder"):
         set_aside(store, found[0])
     (store.folder / "damaged").unlink()
     assert all(set_aside(store, path) for path in found) and not problems(store)
@@ -275,7 +275,7 @@ def test_packing_tells_what_it_leaves_out(store: Store, tmp_path: Path) -> None:
         assert mine
         left = pack(store, tmp_path / "all.zip")
     assert sorted(left) == sorted(
-        [f"{busy.folder} (somebody is at work on it)", f"{odd} (its name is no name for a file)"]
+        [f"{busy.folder} (another process works on it)", f"{odd} (its name is not a valid file name)"]
     )
     names = zipfile.ZipFile(tmp_path / "all.zip").namelist()
     assert not any(busy.id in name or "photos" in name for name in names)
@@ -301,7 +301,7 @@ def test_what_is_no_folder_of_studies_is_told(store: Store) -> None:
     assert "study.json cannot be read" in problems(store)[0]
     shutil.rmtree(store.folder / "studies")
     (store.folder / "studies").touch()
-    assert problems(store) == [f"{store.folder / 'studies'} is no folder: move it away"]
+    assert problems(store) == [f"{store.folder / 'studies'} is not a folder: move it away"]
 
 
 def test_a_list_waits_for_no_pipe(store: Store) -> None:
@@ -351,7 +351,7 @@ def test_a_report_follows_no_link_of_a_store(store: Store, tmp_path: Path) -> No
         write(found, kept.folder, figures=False)
     (kept.folder / "tables").unlink()
     (kept.folder / "tables").touch()
-    with pytest.raises(InputError, match="tables is no folder"):
+    with pytest.raises(InputError, match="tables is not a folder"):
         write(found, kept.folder, figures=False)
     assert not list((tmp_path / "elsewhere").iterdir())
 

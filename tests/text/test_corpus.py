@@ -66,7 +66,7 @@ def test_what_is_not_there_cannot_be_read(corpus: Corpus) -> None:
         sample(corpus, corpus.tokens("train"), 0, 0)
     with pytest.raises(InputError, match="got index"):
         corpus.sequence("valid", 5, corpus.sequences("valid", 5))
-    with pytest.raises(InputError, match="were asked for"):
+    with pytest.raises(InputError, match="were requested"):
         corpus.read("valid", size - 1, 2)
     with pytest.raises(InputError, match="at least 1 token"):
         corpus.sequences("valid", 0)
@@ -107,8 +107,8 @@ def _header(content: bytes, **changes: object) -> bytes:
     ("change", "sentence"),
     [
         (lambda content: content[:-1], "does not fit its size"),
-        (lambda content: b"x" + content[1:], "is no shard of tokens"),
-        (lambda content: b"", "is no shard of tokens"),
+        (lambda content: b"x" + content[1:], "is not a shard of tokens"),
+        (lambda content: b"", "is not a shard of tokens"),
         (lambda content: content[:40] + b"{" + content[41:], "its header cannot be read"),
         (lambda content: _header(content, more=1), "its header cannot be read"),
         (lambda content: _header(content, tokens=-1), "its header cannot be read"),

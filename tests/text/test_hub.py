@@ -47,11 +47,11 @@ def test_what_comes_is_what_the_hub_has_however_it_fails(tmp_path: Path) -> None
         first = program(tmp_path, hub.address, "--json")
         assert first.returncode == 0, first.stderr
         assert not hub.faults
-        asked = len(hub.seen)
+        requests = len(hub.seen)
         again = program(tmp_path, hub.address, "--json")
-        assert again.stdout == first.stdout and len(hub.seen) == asked, "done: nobody is asked again"
-    told = json.loads(first.stdout)
-    assert told["origin"] == {"dataset": DATASET, "commit": COMMIT} and told["shards"] == 2
+        assert again.stdout == first.stdout and len(hub.seen) == requests, "done: no further request"
+    summary = json.loads(first.stdout)
+    assert summary["origin"] == {"dataset": DATASET, "commit": COMMIT} and summary["shards"] == 2
     local = prepare(
         request(f"parquet:{tmp_path / 'served/sample'}", vocabulary=300, valid=0.2), tmp_path / "local", workers=0
     )
@@ -85,8 +85,8 @@ def test_a_hub_that_fails_for_good_is_one_sentence(
 
 def test_no_network_is_one_sentence(tmp_path: Path) -> None:
     with serving(DATASET, {}, []) as hub:
-        nobody = hub.address
-    done = program(tmp_path, nobody)
+        unreachable = hub.address
+    done = program(tmp_path, unreachable)
     assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
     assert "cannot be reached" in last and "HF_ENDPOINT" in last and "parquet:DIR" in last

@@ -1,4 +1,4 @@
-"""An order that nobody stores."""
+"""An order that is computed, not stored."""
 
 import numpy as np
 import pytest
@@ -21,11 +21,11 @@ def test_every_place_is_taken_once(count: int, key: int) -> None:
 @given(count=st.integers(1, 2**62), key=KEYS, data=st.data())
 def test_each_index_is_on_its_own(count: int, key: int, data: st.DataObject) -> None:
     """Asked alone, in any company or shape, an index has the same place."""
-    asked = data.draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=20))
-    places = permuted(np.array(asked), count, key)
+    indices = data.draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=20))
+    places = permuted(np.array(indices), count, key)
     assert places.min() >= 0 and places.max() < count
-    assert [int(permuted(index, count, key)) for index in asked] == places.tolist()
-    assert permuted(np.array(asked, dtype=np.uint64)[:, None], count, key).shape == (len(asked), 1)
+    assert [int(permuted(index, count, key)) for index in indices] == places.tolist()
+    assert permuted(np.array(indices, dtype=np.uint64)[:, None], count, key).shape == (len(indices), 1)
 
 
 def test_keys_give_unrelated_orders() -> None:

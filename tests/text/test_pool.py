@@ -58,7 +58,7 @@ def test_a_worker_ends_with_its_parent(command: list[str]) -> None:
 
 
 def _alive(pid: int) -> bool:
-    """A zombie that nobody waits for is none."""
+    """A zombie does not count as alive."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -66,13 +66,13 @@ def _alive(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("work", "told"),
+    ("work", "message"),
     [
         (("count", "count"), "6"),
         (("fail", "count"), "one sentence"),
         (("die",), "a worker was killed, perhaps because"),
     ],
 )
-def test_what_happens_to_a_worker_is_told(command: list[str], work: tuple[str, ...], told: str) -> None:
+def test_what_happens_to_a_worker_is_reported(command: list[str], work: tuple[str, ...], message: str) -> None:
     done = subprocess.run([*command, *work], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(told) and len(done.stdout.splitlines()) == 1
+    assert done.stdout.startswith(message) and len(done.stdout.splitlines()) == 1

@@ -189,7 +189,7 @@ def test_a_tokenizer_can_be_taken_from_another_corpus(lines: str, tmp_path: Path
     assert sorted(decoded(second, "train") + decoded(second, "valid")) == sorted(t for t in texts(20, seed=1) if t)
     with pytest.raises(InputError, match=r"has [\d,]+ ids, more than a vocabulary of 300"):
         request(f"text:{more}", tokenizer=tmp_path / "first", vocabulary=300)
-    with pytest.raises(InputError, match="no tokenizer of the package"):
+    with pytest.raises(InputError, match="not a tokenizer of the package"):
         request(f"text:{more}", tokenizer=tmp_path / "first" / "recipe.json")
 
 
@@ -221,7 +221,7 @@ def test_what_is_no_utf8_is_replaced_and_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("arguments", "sentence"),
     [
         (dict(source="txet:x"), "unknown source 'txet:x'"),
         (dict(source="text:"), "names no file or folder"),
@@ -232,9 +232,9 @@ def test_what_is_no_utf8_is_replaced_and_counted(tmp_path: Path) -> None:
         (dict(tokenizer="nowhere.json"), "the tokenizer nowhere.json cannot be read: No such file"),
     ],
 )
-def test_what_cannot_be_asked_for_is_told(asked: dict[str, object], sentence: str) -> None:
+def test_bad_requests_are_refused(arguments: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        request(**asked)  # type: ignore[arg-type]
+        request(**arguments)  # type: ignore[arg-type]
 
 
 def _empty_folder(path: Path) -> str:
@@ -274,7 +274,7 @@ def _parquet(content: bytes | dict[str, list[object]]) -> Callable[[Path], str]:
         (_jsonl(b'{"text": "a"}\n{"text": \n'), "line 2 of .* is not JSON"),
         (_jsonl(b'{"text": 5}\n'), "line 1 of .* has no text"),
         (_jsonl(b'{"text": ""}\n'), "the source holds no text"),
-        (_parquet(b"PAR1 no more than that"), "is no parquet file, or is damaged"),
+        (_parquet(b"PAR1 no more than that"), "is not a parquet file, or is damaged"),
         (_parquet({"txt": ["a"]}), "has no column `text`, it has txt"),
         (_parquet({"text": [1]}), "holds int64, not text"),
     ],
@@ -286,8 +286,8 @@ def test_bad_input_is_one_sentence(tmp_path: Path, source: Callable[[Path], str]
 
 
 def test_the_standard_library_is_the_default() -> None:
-    asked = request()
-    files, origin = asked.source.files()
+    wanted = request()
+    files, origin = wanted.source.files()
     names = [file.name for file in files]
     assert {"argparse.py", "json/decoder.py"} <= set(names) and names == sorted(names)
     assert not any("test" in name.split("/")[:-1] or name.startswith("site-packages") for name in names)

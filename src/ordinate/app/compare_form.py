@@ -20,8 +20,8 @@ QUICK_LOOK: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A comparison in the words of `ordinate.compare`."""
+class FormValues:
+    """The arguments of `ordinate.compare`."""
 
     task: str
     encodings: list[str]
@@ -30,13 +30,13 @@ class Asked:
     settings: dict[str, Any]
 
 
-def ask(task: str) -> Asked:
+def draw_form(task: str) -> FormValues:
     """Draw the form and return its values. Only what differs from the task's own defaults becomes a setting."""
     from ordinate import tasks
 
-    made = tasks.create(task)
-    usual = encodings.usual(made.axes)
-    readable = _readable(made.axes)
+    created = tasks.create(task)
+    usual = encodings.usual(created.axes)
+    readable = _readable(created.axes)
     chosen = st.multiselect(
         "Encodings", readable, default=usual, accept_new_options=True, wrap=True, key=f"encodings-{task}",
         bind="query-params", help="Type your own for other parameters, as in learned(rows=64) or rope(base=500000).",
@@ -46,17 +46,17 @@ def ask(task: str) -> Asked:
         help="300 steps, batch 64, width 128, 4 heads, 2 layers, dropout 0.1, learning rate 0.003 for all",
     )  # fmt: skip
     with st.expander("Settings", expanded=any(key in st.query_params for key in _KEYS)):
-        settings, seeds, rates = _settings(made.most_steps, usual_seeds(1, max(2, len(chosen))))
-    return Asked(task, [str(name) for name in chosen], seeds, rates, settings)
+        settings, seeds, rates = _settings(created.most_steps, usual_seeds(1, max(2, len(chosen))))
+    return FormValues(task, [str(name) for name in chosen], seeds, rates, settings)
 
 
 def addressed() -> dict[str, str]:
-    """What the address asks of the form, read before the form is drawn: drawing it cleans the address."""
+    """The values in the address, read before the form is drawn: drawing removes the unknown ones."""
     return {key: st.query_params[key] for key in ("task", *_KEYS) if key in st.query_params}
 
 
-def stands(key: str, text: str) -> bool:
-    """Whether the form shows what the address asks for. What depends on another choice may not be drawn at all."""
+def form_shows(key: str, text: str) -> bool:
+    """Whether the form shows this value of the address; true for a field that is not drawn."""
     if key not in st.session_state:
         return True
     shown = st.session_state[key]
@@ -67,12 +67,11 @@ def stands(key: str, text: str) -> bool:
 
 @st.cache_data(show_spinner=False)
 def _readable(axes: int) -> list[str]:
-    """The encodings that can read a task of so many axes."""
+    """The encodings that support this number of axes."""
     return [name for name in encodings.names() if axes in encodings.example(name).axes]
 
 
 def _quick_look() -> None:
-    """Put those settings into the form."""
     for key, value in QUICK_LOOK.items():
         st.session_state[key] = value if key != "lr" else f"{value:g}"
     st.session_state["tuned"] = False
@@ -82,9 +81,8 @@ def _settings(steps: int, seeds: int) -> tuple[dict[str, Any], int | Literal["au
     found: dict[str, Any] = {}
     columns = st.columns(3)
     for index, (key, label, usual, options) in enumerate(_CHOICES):
-        value = columns[index % 3].selectbox(
-            label, options, index=options.index(usual), key=key, bind="query-params", help=_HELP.get(key)
-        )  # fmt: skip
+        pick = columns[index % 3].selectbox
+        value = pick(label, options, options.index(usual), key=key, bind="query-params", help=_HELP.get(key))
         found |= {key: value} if value != usual else {}
     given = columns[0].number_input("Steps at most", 1, 1_000_000, steps, key="steps", bind="query-params")
     found |= {"steps": int(given)} if given != steps else {}
@@ -97,12 +95,9 @@ def _settings(steps: int, seeds: int) -> tuple[dict[str, Any], int | Literal["au
     wanted = first.number_input("Seeds", 1, 100, seeds, disabled=auto, key="seeds", bind="query-params")
     tuned = second.toggle("Tune the learning rate", True, key="tuned", bind="query-params", help=_HELP["tuned"])
     if tuned:
-        text = second.text_input(
-            "Rates to start with", ", ".join(f"{r:g}" for r in RATES), key="rates", bind="query-params"
-        )
-        rates = _numbers(text)
-        usual_rates = rates == list(RATES)
-        return found, "auto" if auto else int(wanted), None if usual_rates else rates
+        usual_rates = ", ".join(f"{rate:g}" for rate in RATES)
+        rates = _numbers(second.text_input("Rates to start with", usual_rates, key="rates", bind="query-params"))
+        return found, "auto" if auto else int(wanted), None if rates == list(RATES) else rates
     rate = _numbers(second.text_input("Learning rate", "0.003", key="lr", bind="query-params"))
     if len(rate) != 1:
         raise InputError(f"one learning rate is wanted where none is tuned, got {len(rate)}")
@@ -121,7 +116,7 @@ _KEYS = (*(key for key, *_ in _CHOICES), "steps", "dropout", "device", "auto", "
 _HELP = {
     "coverage": "plain: 0, 1, 2 …; offset: the same from a random start; randomized: random increasing ids",
     "budget": "learned: until two checks are at the bar, then as long again; fixed: to the end of the steps",
-    "auto": "Adds seeds at planned looks until every pair is told apart or no number of seeds in reach would do it",
+    "auto": "Adds seeds at planned looks until every pair differs significantly, or until more seeds would not help",
     "tuned": "Each encoding gets the rate that is best for it on a pilot seed: without this, a verdict is preliminary",
 }
 

@@ -1,6 +1,5 @@
 """A comparison as its report would show it, on a page of the app."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -28,7 +27,7 @@ _MIME = {"html": "text/html", "md": "text/markdown", "csv": "text/csv", "tex": "
 
 
 def show(comparison: Comparison, key: str, *, beside: int = 2) -> None:
-    """Verdicts, summary, pictures (so many beside each other), tables, and the report to take away.
+    """Verdicts, summary, charts (`beside` per row), tables, and the report to download.
 
     Two comparisons on one page differ in `key`.
     """
@@ -41,19 +40,16 @@ def show(comparison: Comparison, key: str, *, beside: int = 2) -> None:
         return
     drawn = figures(comparison)
     shown_tasks = comparison.analysis.tasks[:MOST_TASKS]
-    if len(shown_tasks) < len(comparison.analysis.tasks):
-        st.info(
-            f"The first {len(shown_tasks)} of {len(comparison.analysis.tasks):,} tasks are shown one by one; "
-            "all are in the reports below."
-        )
+    if (count := len(comparison.analysis.tasks)) > MOST_TASKS:
+        st.info(f"The first {MOST_TASKS} of {count:,} tasks are shown one by one; all are in the reports below.")
     for task in shown_tasks:
         _task(comparison, task, [f for f in drawn if isinstance(f, Chart) and f.task == task.task], key, beside)
     families = [figure for figure in drawn if isinstance(figure, Chart) and not figure.task]
     if families:
         st.subheader("Families of tasks")
-        _beside(families, key, beside)
+        figure_view.show_rows(families, key, beside)
     if comparison.analysis.limits:
-        st.subheader("What these data do not tell")
+        st.subheader("Limits of these data")
         st.markdown("\n".join(f"- {plain(limit)}" for limit in comparison.analysis.limits))
     _tables(comparison, key)
     _take_home(comparison, key)
@@ -61,7 +57,7 @@ def show(comparison: Comparison, key: str, *, beside: int = 2) -> None:
 
 def _failures(comparison: Comparison) -> None:
     count = len(comparison.failures)
-    st.error(f"{count} run{'s' * (count != 1)} failed and stand{'s' * (count == 1)} in no table.")
+    st.error(f"{count} run{'s' * (count != 1)} failed and {'is' if count == 1 else 'are'} not in the tables.")
     with st.expander("Their errors"):
         st.dataframe(pd.DataFrame(list(comparison.failures.items()), columns=["run", "error"]), hide_index=True)
 
@@ -81,21 +77,13 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
         frame(table), hide_index=True, placeholder="", key=f"{key}-{task.task}-summary", column_config=_config(task)
     )
     st.caption(plain(table.note))
-    _beside(charts, f"{key}-{task.task}", beside)
+    figure_view.show_rows(charts, f"{key}-{task.task}", beside)
     maps = {p.encoding: p.attention for p in comparison.profiles if p.task == task.task and p.attention is not None}
     figure_view.choose_attention(maps, f"{key}-{task.task}", what="Encoding")
 
 
-def _beside(charts: Sequence[Chart], key: str, count: int) -> None:
-    """So many pictures to a row; a narrow window puts them below each other."""
-    for start in range(0, len(charts), count):
-        for column, chart in zip(st.columns(count), charts[start : start + count], strict=False):
-            with column:
-                figure_view.show(chart, f"{key}-{chart.name}")
-
-
 def frame(table: Table) -> pd.DataFrame:
-    """A table as the page shows it: numbers stay numbers, to be sorted."""
+    """A table as a data frame: numbers stay numbers, so that the page sorts them."""
     columns: dict[str, list[object]] = {}
     for index, column in enumerate(table.columns):
         values = [row[index] for row in table.rows]
@@ -106,13 +94,9 @@ def frame(table: Table) -> pd.DataFrame:
 
 def _config(task: TaskAnalysis) -> dict[str, Any]:
     """Help of the summary's columns, and three digits for numbers."""
+    number, other = partial(st.column_config.NumberColumn, format="%.3f"), st.column_config.Column
     columns = summary_columns(task, main_ranges(task))
-    return {
-        c.title: st.column_config.NumberColumn(help=c.help or None, format="%.3f")
-        if c.form
-        else st.column_config.Column(help=c.help or None)
-        for c in columns
-    }
+    return {column.title: (number if column.form else other)(help=column.help or None) for column in columns}
 
 
 def _tables(comparison: Comparison, key: str) -> None:
@@ -122,9 +106,8 @@ def _tables(comparison: Comparison, key: str) -> None:
         with st.expander(plain(table.title)):
             if len(table.rows) > MOST_ROWS:
                 st.caption(f"The first {MOST_ROWS:,} of {len(table.rows):,} rows; the download has all.")
-            st.dataframe(
-                frame(first_rows(table, MOST_ROWS)), hide_index=True, placeholder="", key=f"{key}-table-{table.name}"
-            )
+            rows = frame(first_rows(table, MOST_ROWS))
+            st.dataframe(rows, hide_index=True, placeholder="", key=f"{key}-table-{table.name}")
             if table.note:
                 st.caption(plain(table.note))
             st.download_button(

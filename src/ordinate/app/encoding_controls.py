@@ -76,9 +76,7 @@ def ask_setting() -> Setting:
         times = st.slider("Drawn up to", 1, 4, 4, key="times", bind="query-params", width=WIDTH, format="%d x trained")
         seed = _whole("Seed", "drawing_seed", 0, 9999, 0, help="of starting values and of random contents")
         both = st.toggle("Look both ways", key="both_ways", bind="query-params", help="On text: not causal.")
-        grid = st.toggle(
-            "On a grid", key="on_grid", bind="query-params", help="For encodings that read texts and images."
-        )
+        grid = st.toggle("On a grid", key="on_grid", bind="query-params", help="For encodings of text and images.")
     return Setting(head_dim, heads, length, times * length, both, grid, seed)
 
 

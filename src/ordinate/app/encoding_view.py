@@ -1,4 +1,4 @@
-"""One encoding in a column: words, formula, facts, controls, pictures, and the lines that make it."""
+"""One encoding in a column: description, formula, facts, controls, pictures, and code to create it."""
 
 import inspect
 import re
@@ -12,7 +12,7 @@ from ordinate.app import figure_view
 from ordinate.app.encoding_controls import ask_parameters
 from ordinate.app.figure_view import plain
 from ordinate.core.encoding import EXTRAPOLATION, FAMILIES, Encoding, Paper
-from ordinate.core.errors import InputError
+from ordinate.core.errors import InputError, plugin_errors
 from ordinate.core.parsing import Choice, parse_choice
 from ordinate.report.encoding_figures import EncodingFigures, encoding_figures
 from ordinate.report.encoding_numbers import Setting, make
@@ -26,15 +26,15 @@ ACTS = {
 }
 READS = {
     "segments": "the segment of each token",
-    "tokens": "which token stands where",
+    "tokens": "the token at each position",
     "neighbors": "the embeddings of other tokens",
-    "relation": "a relation of every two tokens, which the model is given",
+    "relation": "a relation of every pair of tokens, given to the model",
 }
 AXES = {1: "on a line", 2: "on a grid", 3: "in a volume"}
 
 
-def show(slot: str, text: str, setting: Setting, *, upcast: bool) -> None:
-    """What is written in a slot; whatever is wrong with it is one sentence."""
+def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
+    """The encoding of a slot, or one sentence on what is wrong with it."""
     try:
         choices = parse_choice(text)
         if len(choices) != 1:
@@ -44,19 +44,20 @@ def show(slot: str, text: str, setting: Setting, *, upcast: bool) -> None:
     except InputError as error:
         st.error(plain(str(error)))
         return
-    left, right = st.columns([2, 3], gap="medium") if upcast else (st.container(), st.container())
+    left, right = st.columns([2, 3], gap="medium") if wide else (st.container(), st.container())
     with left:
         _words(name, about)
         facts = st.container()
         st.markdown("**Parameters**")
         ask_parameters(slot, name, given)
     try:
-        encoding = _made(name, given, setting)
+        with plugin_errors(f"{name} cannot be made"):
+            encoding = make(name, given, setting)
         with facts:
             _facts(about, encoding)
         with right:
             _pictures(slot, _drawn(text, setting))
-        with left if upcast else right:
+        with left if wide else right:
             _lines(name, given, encoding)
     except InputError as error:
         right.error(plain(str(error)))
@@ -70,23 +71,10 @@ def _words(name: str, about: type[Encoding]) -> None:
         st.latex(about.formula)
 
 
-def _made(name: str, given: dict[str, Any], setting: Setting) -> Encoding:
-    try:
-        return make(name, given, setting)
-    except InputError:
-        raise
-    except Exception as error:  # a plug-in that is not right yet
-        raise InputError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
-
-
 @st.cache_data(max_entries=100, show_spinner=False)
 def _drawn(text: str, setting: Setting) -> EncodingFigures:
-    try:
+    with plugin_errors(f"{text} cannot be drawn"):
         return encoding_figures(text, setting)
-    except InputError:
-        raise
-    except Exception as error:  # a plug-in whose hooks are not right yet
-        raise InputError(f"{text} cannot be drawn: {type(error).__name__}: {error}") from error
 
 
 def _facts(about: type[Encoding], encoding: Encoding) -> None:
@@ -132,7 +120,7 @@ def _pictures(slot: str, drawn: EncodingFigures) -> None:
 
 
 def _lines(name: str, given: dict[str, Any], encoding: Encoding) -> None:
-    """How to have the same elsewhere."""
+    """The same encoding in Python and on the command line."""
     shape = encoding.shape
     words = [f"dim={shape.dim}, heads={shape.heads}, length={shape.length}"]
     words += ["causal=False"] * (not shape.causal) + [f"axes={shape.axes}"] * (shape.axes > 1)

@@ -1,6 +1,6 @@
 """Figures on a page of the app: charts with their data, and attention maps with pickers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +38,14 @@ def show(figure: Figure, key: str, *, heading: bool = True, download: bool = Tru
         )  # fmt: skip
 
 
+def show_rows(charts: Sequence[Figure], key: str, count: int = 2) -> None:
+    """`count` charts per row; a narrow window stacks them."""
+    for start in range(0, len(charts), count):
+        for column, chart in zip(st.columns(count), charts[start : start + count], strict=False):
+            with column:
+                show(chart, f"{key}-{chart.name}")
+
+
 def plain(text: str) -> str:
     """Text with everything escaped that Streamlit would take for Markdown."""
     return "".join(f"\\{letter}" if letter in "\\`*_{}[]()#+-.!|<>$:~&^=" else letter for letter in text)
@@ -51,9 +59,9 @@ def choose_attention(kept: Mapping[str, Path], key: str, *, what: str, bind: Bin
     st.markdown("**Attention**")
     before = f"{key}-attention-" if bind is None else ""
     with st.container(horizontal=True):
-        name = (
-            st.selectbox(what, list(kept), key=f"{key}-attention-of", width=260) if len(kept) > 1 else next(iter(kept))
-        )
+        name = next(iter(kept))
+        if len(kept) > 1:
+            name = st.selectbox(what, list(kept), key=f"{key}-attention-of", width=260)
         maps = read_attention(kept[name], kept[name].stat().st_mtime_ns) if kept[name].exists() else None
         if not maps:
             st.info("The attention maps of this run cannot be read: train it again to draw them.")
@@ -87,7 +95,5 @@ def attention_picture(encoding: str, heads: NDArray[np.float32], layer: int, hea
     panels = [Panel(f"L{layer} H{i + 1}", pooled(heads[i], block) if block > 1 else heads[i]) for i in chosen]
     note = "An example that was not trained on; rows are queries, columns the keys that they look at."
     note += f" Each cell is the mean of {block} by {block} positions." if block > 1 else ""
-    title = f"Attention with {encoding}, layer {layer}"
-    return Heat(
-        f"attention {encoding} L{layer}", title, "key", "query", tuple(panels), min(len(panels), 4), block, note
-    )
+    name, title = f"attention {encoding} L{layer}", f"Attention with {encoding}, layer {layer}"
+    return Heat(name, title, "key", "query", tuple(panels), min(len(panels), 4), block, note)

@@ -1,4 +1,4 @@
-"""Starts comparisons in processes of their own, which outlive clicks, reloads, tabs and the app itself."""
+"""Starts comparisons in separate processes, which outlive clicks, reloads, tabs and the app itself."""
 
 import shlex
 import subprocess
@@ -16,16 +16,16 @@ _children: list["subprocess.Popen[bytes]"] = []  # to be waited for: a finished 
 
 
 def start(job: Job) -> None:
-    """Carry out a comparison as the command line does, which is what is started here."""
+    """Start a comparison as a command line process."""
     job.store.check_writable()
     if driver(job.folder) is not None:
-        raise InputError("this comparison is under way already: its progress stands below")
+        raise InputError("this comparison is under way already: its progress is shown below")
     study_store.save(job.store, job.study, job.command)
     _launch(job.folder, job.again)
 
 
 def resume(store: Store, kept: StoredStudy) -> None:
-    """Go on with one that was stopped."""
+    """Continue a comparison that was stopped."""
     store.check_writable()
     if driver(kept.folder) is None:
         _launch(kept.folder, kept.again)

@@ -55,11 +55,10 @@ def _unfinished(store: Store, kept: StoredStudy, missing: int, key: str) -> None
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(f"**Not finished**: {missing} run{'s' * (missing != 1)} of this comparison are still to be done.")
         if st.button("Go on", key=f"{key}-resume", icon=":material/play_arrow:", type="primary"):
-            st.session_state.pop(f"{key}-asked", None)
+            st.session_state.pop(f"{key}-stopping", None)
             jobs.resume(store, kept)
             st.rerun()
-    said = tail(kept.folder / "log.txt")
-    if said:
+    if said := tail(kept.folder / "log.txt"):
         with st.expander("What its process said"):
             st.code(said, language=None)
 
@@ -84,8 +83,8 @@ def _live(store: Store, kept: StoredStudy, key: str) -> None:
                 st.caption(f"On {plain(process.host)}: stop it there.")
             elif st.button("Stop", key=f"{key}-stop", icon=":material/stop:", help=HOW_TO_STOP):
                 stop(kept.folder)
-                st.session_state[f"{key}-asked"] = True
-        if st.session_state.get(f"{key}-asked"):
+                st.session_state[f"{key}-stopping"] = True
+        if st.session_state.get(f"{key}-stopping"):
             st.caption("Finishing the runs under way. Stop, pressed again, stops at once; what is done is kept.")
         st.progress(done / max(1, len(look.runs)))
         _curves(kept, look, key)
@@ -119,8 +118,7 @@ def _runs(look: Snapshot, key: str) -> None:
     table = pd.DataFrame(rows)
     table["progress"] = 100 * table["step"] / table["of"].clip(lower=1)
     st.dataframe(
-        table, hide_index=True, height=240, placeholder="", key=f"{key}-live-runs",
-        column_order=COLUMNS,
+        table, hide_index=True, height=240, placeholder="", key=f"{key}-live-runs", column_order=COLUMNS,
         column_config={
             "progress": st.column_config.ProgressColumn("progress", min_value=0, max_value=100, format="%.0f %%"),
             "validation": st.column_config.NumberColumn(format="%.3f"),

@@ -12,17 +12,11 @@ from ordinate.core.errors import InputError
 
 def _pages() -> dict[str, st.Page]:
     """The pages by name, the first of them where the app opens."""
-    first = next(iter(PAGES))
-    return {
-        name: st.Page(
-            import_module(f"ordinate.app.pages.{module}").page,
-            title=title,
-            icon=icon,
-            url_path=name,
-            default=name == first,
-        )
-        for name, (module, title, icon) in PAGES.items()
-    }
+    found: dict[str, st.Page] = {}
+    for name, (module, title, icon) in PAGES.items():
+        draw = import_module(f"ordinate.app.pages.{module}").page
+        found[name] = st.Page(draw, title=title, icon=icon, url_path=name, default=not found)
+    return found
 
 
 # An icon file: Streamlit would load its own symbols over the network.

@@ -2,10 +2,11 @@
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 import streamlit as st
 
@@ -19,6 +20,7 @@ from ordinate.store import Run, Store
 
 _BEGAN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:started:|continued at step (\d+))")
 MOST_LOG = 100_000  # bytes from the end
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -35,43 +37,36 @@ class RunFacts:
 
     @property
     def step(self) -> int:
-        return max((points[-1][0] for points in self.points.values() if points), default=0)
+        return _step(self.points)
 
 
 def read(run: Run) -> RunFacts:
     """The present state of a run. Damaged files become `problems`, not errors."""
     problems: list[str] = []
     state: ShownState = run.state
-    config = _config(run, problems)
-    result = _result(run, problems) if state == "done" and config else None
+    config = _part(lambda: run.config, problems)
+    result = _part(lambda: run.result, problems) if state == "done" and config else None
     points = _points(run, result, state, problems)
     if result is not None:
         state = "diverged" if result.diverged else "done"
     elif state == "done" or not config:
         state = "damaged"
-    step = max((line[-1][0] for line in points.values() if line), default=0)
-    pace: float | None
-    if result is not None:
-        pace = result.seconds / max(1, result.steps)
-    else:
-        pace = _pace(run, step) if state == "running" else None
+    pace = result.seconds / max(1, result.steps) if result is not None else None
+    if state == "running":
+        pace = _pace(run, _step(points))
     return RunFacts(run, state, config, result, points, pace, tuple(dict.fromkeys(problems)))
 
 
-def _config(run: Run, problems: list[str]) -> StoredConfig | None:
+def _part(read_part: Callable[[], T], problems: list[str]) -> T | None:
     try:
-        return run.config
+        return read_part()
     except InputError as error:
         problems.append(str(error))
         return None
 
 
-def _result(run: Run, problems: list[str]) -> RunResult | None:
-    try:
-        return run.result
-    except InputError as error:
-        problems.append(str(error))
-        return None
+def _step(points: Points) -> int:
+    return max((line[-1][0] for line in points.values() if line), default=0)
 
 
 def _points(run: Run, result: RunResult | None, state: str, problems: list[str]) -> Points:

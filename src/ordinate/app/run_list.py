@@ -66,18 +66,14 @@ def _damaged(store: Store, run_id: str, sentence: str) -> RunSummary:
 
 def filtered(found: Sequence[RunSummary]) -> list[RunSummary]:
     """The rows that pass the filters above the table."""
-    left, middle, right, last = st.columns([2, 2, 2, 1.6])
-    with left:
-        tasks = _several("Task", "task", found)
-    with middle:
-        encodings = _several("Encoding", "encoding", found)
-    with right:
-        states = _several("State", "state", found)
-    with last:
-        text = st.text_input(
-            "Find", key="find", bind="query-params", icon=":material/search:", placeholder="any word, or an id"
-        )
-    chosen = {"task": tasks, "encoding": encodings, "state": states}
+    *columns, last = st.columns([2, 2, 2, 1.6])
+    chosen = {}
+    for column, part in zip(columns, ("task", "encoding", "state"), strict=True):
+        with column:
+            chosen[part] = _several(part, found)
+    text = last.text_input(
+        "Find", key="find", bind="query-params", icon=":material/search:", placeholder="any word, or an id"
+    )
     words = (text or "").lower().split()
     return [
         row
@@ -97,11 +93,10 @@ def _cell(row: RunSummary, part: str) -> Any:
     return ("yes" if row.seed == PILOT else "") if part == "pilot" else getattr(row, part)
 
 
-def _several(label: str, part: str, found: Sequence[RunSummary]) -> list[str]:
-    order = STATES if part == "state" else ()
+def _several(part: str, found: Sequence[RunSummary]) -> list[str]:
     names = {str(getattr(row, part)) for row in found}
-    options = [name for name in order if name in names] or sorted(names)
-    return st.multiselect(label, options, key=part, bind="query-params", placeholder="all")
+    options = [name for name in STATES if name in names] if part == "state" else sorted(names)
+    return st.multiselect(part.capitalize(), options, key=part, bind="query-params", placeholder="all")
 
 
 def table(shown: Sequence[RunSummary], chosen: Sequence[str], choose: Callable[[list[str]], None]) -> None:
@@ -117,12 +112,10 @@ def table(shown: Sequence[RunSummary], chosen: Sequence[str], choose: Callable[[
 
 
 def frame(shown: Sequence[RunSummary]) -> pd.DataFrame:
-    """Rows under their titles."""
     return pd.DataFrame({title: [_cell(row, part) for row in shown] for title, (part, _) in COLUMNS.items()})
 
 
 def config() -> dict[str, Any]:
-    """How columns are shown."""
     return {title: form for title, (_, form) in COLUMNS.items() if form is not None}
 
 

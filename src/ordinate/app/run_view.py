@@ -50,11 +50,10 @@ def _title(facts: RunFacts) -> None:
         return
     row = _row(facts)
     key_numbers = [("State", facts.state), ("Steps", f"{result.steps:,}"), ("Time", duration(result.seconds))]
-    key_numbers += [("Learned at step", "not learned" if not result.learned_at else f"{result.learned_at:,}")] * (
-        result.bar is not None
-    )
-    key_numbers += [("In distribution", _score(row.inside))]
-    key_numbers += [(row.headline.capitalize(), " ".join(p for p in (_score(row.score), row.word) if p != "-") or "-")]
+    if result.bar is not None:
+        key_numbers += [("Learned at step", f"{result.learned_at:,}" if result.learned_at else "not learned")]
+    headline = " ".join(part for part in (_score(row.score), row.word) if part != "-") or "-"
+    key_numbers += [("In distribution", _score(row.inside)), (row.headline.capitalize(), headline)]
     key_numbers += [("Parameters", f"{result.parameters:,}")]
     with st.container(horizontal=True, gap="large"):
         for label, value in key_numbers:
@@ -85,7 +84,6 @@ def _troubles(facts: RunFacts) -> None:
 
 
 def _row(facts: RunFacts) -> RunSummary:
-    """The run's row in the table of runs."""
     if facts.result is not None:
         return summarize(facts.run)
     config, state = facts.config, facts.state
@@ -102,7 +100,7 @@ def _score(value: float | None) -> str:
 
 
 def _beside(found: Sequence[RunFacts]) -> None:
-    """What is alike and what is not."""
+    """Results and differing settings of several runs."""
     st.subheader(f"{len(found)} runs side by side", anchor=False)
     labels = _labels(found)
     for facts, label in zip(found, labels, strict=True):
@@ -110,9 +108,8 @@ def _beside(found: Sequence[RunFacts]) -> None:
             st.error(f"{plain(label)}: {plain(problem)}")
         if facts.state == "failed":
             st.error(f"{plain(label)} failed: {plain(facts.run.error)}")
-    settings = {
-        label: rerun_command.flat(facts.config) for facts, label in zip(found, labels, strict=True) if facts.config
-    }
+    known = [(label, facts.config) for facts, label in zip(found, labels, strict=True) if facts.config]
+    settings = {label: rerun_command.flat(config) for label, config in known}
     keys = dict.fromkeys(key for one in settings.values() for key in one)
     different = [key for key in keys if len({write_value(one.get(key)) for one in settings.values()}) > 1]
     summary = run_list.frame([_row(facts) for facts in found])
@@ -140,7 +137,7 @@ def _labels(found: Sequence[RunFacts]) -> list[str]:
 
 
 def _ways() -> tuple[Against, float]:
-    """How curves are drawn."""
+    """Controls for the curves: their x axis and smoothing."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         against = st.segmented_control(
             "Curves by", ["step", "seconds"], default="step", required=True, key="by", bind="query-params"
@@ -153,7 +150,7 @@ def _ways() -> tuple[Against, float]:
 
 
 def _growing(runs: Sequence[Run], against: Against, smoothing: float) -> None:
-    """What grows, drawn again and again; the whole page once it has ended."""
+    """Redraw the curves of running runs; when all have ended, redraw the page."""
     found = [read(run) for run in runs]
     if not any(facts.state == "running" for facts in found):
         st.rerun()
@@ -170,32 +167,23 @@ def _pictures(found: Sequence[RunFacts], against: Against, smoothing: float) -> 
     drawn = _drawn(found)
     charts = [chart for metric in ("accuracy", "loss") if (chart := learning(drawn, metric, against, smoothing))]
     for task in dict.fromkeys(run.task for run in drawn):
-        chart = by_length([run for run in drawn if run.task == task], alone=len(drawn) == 1)
-        charts += [chart] if chart is not None else []
+        if chart := by_length([run for run in drawn if run.task == task], alone=len(drawn) == 1):
+            charts.append(chart)
     if not charts:
         st.caption("No curve yet: a run writes its first point with its first step.")
-    for start in range(0, len(charts), 2):
-        for column, chart in zip(st.columns(2), charts[start : start + 2], strict=False):
-            with column:
-                figure_view.show(chart, f"run-{start}-{chart.name}")
+    figure_view.show_rows(charts, "run")
 
 
 def _drawn(found: Sequence[RunFacts]) -> list[Drawn]:
-    known = [
-        (facts, config, label) for facts, label in zip(found, _labels(found), strict=True) if (config := facts.config)
-    ]
-    looks = run_styles([encoding_name(config) for _, config, _ in known])
-    return [
-        Drawn(
-            label, style, config["task"], facts.points, facts.pace, facts.result,
-            (min(lengths), max(lengths)) if (lengths := config["train_lengths"]) else None,
-        )
-        for (facts, config, label), style in zip(known, looks, strict=True)
-    ]  # fmt: skip
+    known = [(run, config, label) for run, label in zip(found, _labels(found), strict=True) if (config := run.config)]
+    drawn = []
+    for (run, config, label), style in zip(known, run_styles([encoding_name(c) for _, c, _ in known]), strict=True):
+        trained = (min(lengths), max(lengths)) if (lengths := config["train_lengths"]) else None
+        drawn.append(Drawn(label, style, config["task"], run.points, run.pace, run.result, trained))
+    return drawn
 
 
 def _attention(found: Sequence[RunFacts]) -> None:
-    """Who looks at whom, by layer, head and example."""
     kept = {
         label: path
         for facts, label in zip(found, _labels(found), strict=True)
@@ -209,7 +197,7 @@ def _settings(facts: RunFacts) -> None:
     if not facts.config:
         return
     st.markdown("**Settings**")
-    usual, command = _asked(facts.run.id, facts.config)
+    usual, command = _usual_and_command(facts.run.id, facts.config)
     settings = rerun_command.flat(facts.config)
     table = pd.DataFrame({"setting": list(settings), "value": [write_value(value) for value in settings.values()]})
     if usual is None:
@@ -222,10 +210,8 @@ def _settings(facts: RunFacts) -> None:
         st.caption(f"{count or 'None'} of {len(table)} settings differ{'s' * (count == 1)} from what is usual.")
     st.dataframe(table, hide_index=True, height=250, key="run-settings")
     with st.expander("Where it was made, and its log"):
-        st.dataframe(
-            pd.DataFrame([(key, str(value)) for key, value in machine(facts.run).items()], columns=["", "value"]),
-            hide_index=True, key="run-environment",
-        )  # fmt: skip
+        rows = [(key, str(value)) for key, value in machine(facts.run).items()]
+        st.dataframe(pd.DataFrame(rows, columns=["", "value"]), hide_index=True, key="run-environment")
         st.code(tail(facts.run.folder / "log.txt"), language=None)
     st.caption("The command that makes this run again:" if command else "No command of this program makes it again.")
     if command:
@@ -233,7 +219,7 @@ def _settings(facts: RunFacts) -> None:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _asked(run_id: str, _config: StoredConfig) -> tuple[dict[str, Any] | None, str | None]:
+def _usual_and_command(run_id: str, _config: StoredConfig) -> tuple[dict[str, Any] | None, str | None]:
     return rerun_command.usual(_config), rerun_command.command(_config)
 
 

@@ -21,7 +21,6 @@ def both() -> dict[str, Store]:
 
 
 def named(name: str) -> Store:
-    """The store of this name."""
     found = both()
     if name not in found:
         raise InputError(f"no store {name!r}: choose own or examples")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
-from typing import Any
 
 from ordinate.results.comparison import Curve
 from ordinate.results.run_result import Record
@@ -93,25 +92,18 @@ class Watched:
         self.metrics = {task: base.make_task().metric for task, _, base in study.bases}
 
     def look(self) -> Snapshot:
-        """How far it is now. Two tabs may ask at once."""
-        with self.lock:
-            return self._look()
-
-    def _look(self) -> Snapshot:
-        self.state.failed = dict(self.state.damaged)  # runs that failed may be tried again, these are not
-        stage = next_stage(self.state)
-        named = {self._key(base): (task, encoding) for task, encoding, base in self.state.study.bases}
+        """How far it is now. Two tabs may call this at once."""
+        names = {(b.task, b.model.encoding): (task, encoding) for task, encoding, b in self.state.study.bases}
         rows, curves = [], []
-        for config in stage.runs:
-            task, encoding = named[self._key(config)]
-            rows.append(self._progress(config, task, encoding))
-            if config.seed != PILOT:
-                curves.append(self._curve(config, task, encoding))
+        with self.lock:
+            self.state.failed = dict(self.state.damaged)  # runs that failed may be tried again, these are not
+            stage = next_stage(self.state)
+            for config in stage.runs:
+                task, encoding = names[config.task, config.model.encoding]
+                rows.append(self._progress(config, task, encoding))
+                if config.seed != PILOT:
+                    curves.append(self._curve(config, task, encoding))
         return Snapshot(stage.name, tuple(rows), tuple(curves))
-
-    @staticmethod
-    def _key(config: RunConfig) -> tuple[str, Any]:
-        return config.task, config.model.encoding
 
     def _points(self, config: RunConfig, metric: str) -> Sequence[tuple[int, float | None]]:
         reader = self.readers.setdefault(config.id, JournalReader())

@@ -8,18 +8,11 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 import typer
+from typer import Option
 
-from ordinate.cli import analyze as analyze_command
+from ordinate.cli import analyze, bench, compare, lm, report, show, status, store, train
 from ordinate.cli import app as app_command
-from ordinate.cli import bench as bench_command
-from ordinate.cli import compare as compare_command
 from ordinate.cli import list as list_command
-from ordinate.cli import lm as lm_commands
-from ordinate.cli import report as report_command
-from ordinate.cli import show as show_command
-from ordinate.cli import status as status_command
-from ordinate.cli import store as store_commands
-from ordinate.cli import train as train_command
 from ordinate.core.errors import InputError, brief
 
 # A path that no file can have is a user's mistake; other errors of the system may be temporary.
@@ -30,28 +23,28 @@ _COLUMNS = re.compile("[1-9][0-9]{0,4}")
 
 app = typer.Typer(
     name="ordinate",
-    help="Finds out which positional encoding a transformer should use, and shows why.",
+    help="Find out which positional encoding a transformer should use, and why.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("compare")(compare_command.run)
-app.command("report")(report_command.run)
-app.command("analyze")(analyze_command.run)
+app.command("compare")(compare.run)
+app.command("report")(report.run)
+app.command("analyze")(analyze.run)
 app.command("list")(list_command.run)
-app.command("show")(show_command.run)
-app.command("train")(train_command.run)
-app.command("status")(status_command.run)
-app.add_typer(store_commands.app, name="store")
-app.command("bench")(bench_command.run)
+app.command("show")(show.run)
+app.command("train")(train.run)
+app.command("status")(status.run)
+app.add_typer(store.app, name="store")
+app.command("bench")(bench.run)
 app.command("app")(app_command.run)
-app.add_typer(lm_commands.app, name="lm")
+app.add_typer(lm.app, name="lm")
 
 
 @app.callback(invoke_without_command=True)
-def options(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
-    """Finds out which positional encoding a transformer should use, and shows why."""
+def options(version: bool = Option(False, "--version", help="Print the version.")) -> None:
+    """Find out which positional encoding a transformer should use, and why."""
     if version:
         from ordinate import __version__
 
@@ -71,7 +64,7 @@ def main() -> None:
     except (MemoryError, RuntimeError) as error:  # torch raises RuntimeError on a CPU
         if isinstance(error, RuntimeError) and not re.search("(allocate|out of) memory", str(error)):
             raise
-        _end("there is too little memory for this: ask for less at once", 1)
+        _end("there is too little memory for this: choose smaller sizes", 1)
     except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(1)

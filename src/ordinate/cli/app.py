@@ -10,12 +10,13 @@ import urllib.request
 import webbrowser
 from pathlib import Path
 
-import typer
+from typer import Option
 
 from ordinate.cli.options import RUNS, StoreFolder
+from ordinate.core.errors import InputError
 
 HOST = "127.0.0.1"
-# No look at the files of torch, which trips over them; nothing is sent anywhere; a results file may have 200 MB.
+# No file watcher, which fails on torch; no usage statistics; result files of up to 200 MB.
 OPTIONS = {
     "server.address": HOST, "server.headless": "true", "server.fileWatcherType": "none",
     "server.maxUploadSize": "200", "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
@@ -26,15 +27,14 @@ OPTIONS = {
 
 def run(
     store: StoreFolder = RUNS,
-    port: int = typer.Option(8501, "--port", help="Where the page is served; if it is taken, the next free one."),
-    browser: bool = typer.Option(True, "--browser/--no-browser", help="Open the page."),
+    port: int = Option(8501, help="Port of the app; if it is taken, the next free one."),
+    browser: bool = Option(True, "--browser/--no-browser", help="Open the app in a browser."),
 ) -> None:
-    """Compare, watch and understand in a browser. Serves this machine alone (127.0.0.1); Ctrl-C ends it.
+    """Open the app in a browser. It is served to this machine only (127.0.0.1); Ctrl-C stops it.
 
-    Comparisons that were started there go on when the app ends, and the app finds them again.
+    Comparisons started in the app continue when it stops, and are shown again at its next start.
     """
     from ordinate.app.stores import STORE
-    from ordinate.core.errors import InputError
     from ordinate.core.extras import require_extra
     from ordinate.store import open_store
 
@@ -47,7 +47,7 @@ def run(
     options = [word for name, value in (OPTIONS | {"server.port": str(at)}).items() for word in (f"--{name}", value)]
     environment = os.environ | {STORE: str(store)}
     server = subprocess.Popen([sys.executable, "-m", "streamlit", "run", str(script), *options], env=environment)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # and takes the server along
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # ends the server too
     try:
         _opened(server, f"http://{HOST}:{at}", browser=browser)
         server.wait()
@@ -60,8 +60,6 @@ def run(
 
 def _free(port: int) -> int:
     """The first free port from this one on."""
-    from ordinate.core.errors import InputError
-
     for tried in range(port, min(port + 50, 65536)):
         with socket.socket() as there:
             there.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -74,7 +72,7 @@ def _free(port: int) -> int:
 
 
 def _opened(server: "subprocess.Popen[bytes]", address: str, *, browser: bool) -> None:
-    """Wait until the server answers, and say where."""
+    """Wait until the server answers, then print its address."""
     while server.poll() is None:
         try:
             urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()

@@ -3,30 +3,35 @@
 import json
 import sys
 import time
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer import Argument, Option
 
+from ordinate.cli.console import console, table
 from ordinate.cli.options import AsJson, Encodings, read_settings
+from ordinate.core.display import counted, duration
+from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
     from ordinate.training.overhead import BenchSizes, Overhead
 
 
 def run(
-    settings: list[str] = typer.Argument(
-        None, metavar="[KEY=VALUE ...]", help="Sizes: dim, heads, layers, batch, length, rounds, threads."
+    settings: list[str] = Argument(
+        None, metavar="[KEY=VALUE ...]", help="dim, heads, layers, batch, length, rounds, threads."
     ),
     encodings: Encodings = None,
-    memory_length: int | None = typer.Option(None, "--memory-length", help="Tokens of the memory measurement (8192)."),
-    quick: bool = typer.Option(False, "--quick", help="Few repetitions, no memory: a first look."),
+    memory_length: int | None = Option(None, help="Sequence length of the memory measurement (default: 8192)."),
+    quick: bool = Option(False, "--quick", help="Few repetitions and no memory measurement."),
     as_json: AsJson = False,
-    as_markdown: bool = typer.Option(False, "--markdown", help="The table as Markdown on stdout."),
+    as_markdown: bool = Option(False, "--markdown", help="Print the table as Markdown."),
 ) -> None:
-    """Measure what encodings cost beside none: parameters, training step, memory, decoding step, attention path."""
+    """Measure the cost of encodings relative to none: parameters, training step, memory, decoding, attention path."""
     from ordinate import encodings as registry
-    from ordinate.core.errors import InputError
     from ordinate.core.parsing import split
+    from ordinate.training.environment import describe
     from ordinate.training.overhead import check
 
     if as_json and as_markdown:
@@ -40,14 +45,15 @@ def run(
             raise InputError("--encodings is empty: name some, or leave it out for all")
         names = check(named, sizes)
     rows, ended = _measure(names, sizes)
-    _print(_document(rows, sizes), as_json=as_json, as_markdown=as_markdown)
+    machine = replace(describe(), threads=sizes.threads)
+    document = {"machine": asdict(machine), "sizes": asdict(sizes), "rows": [asdict(row) for row in rows]}
+    _print(document, as_json=as_json, as_markdown=as_markdown)
     if not ended:
         raise typer.Exit(130)
 
 
 def _sizes(settings: list[str] | None, memory_length: int | None, quick: bool) -> "BenchSizes":
     from ordinate.core.config import build
-    from ordinate.core.errors import InputError
     from ordinate.training.overhead import BenchSizes
 
     given = read_settings(None, settings, ())
@@ -61,13 +67,12 @@ def _sizes(settings: list[str] | None, memory_length: int | None, quick: bool) -
 
 
 def _measure(names: list[str], sizes: "BenchSizes") -> tuple[list["Overhead"], bool]:
-    """All that was measured until the end, or until it was interrupted."""
-    from ordinate.core.display import duration
+    """The measurements, and whether all were taken before an interruption."""
     from ordinate.training.overhead import measure
 
     rows: list[Overhead] = []
     begin = time.monotonic()
-    print(f"{len(names)} encoding{'s' * (len(names) != 1)}, each in turns with none", file=sys.stderr, flush=True)
+    print(f"{counted(len(names), 'encoding')}, each in turns with none", file=sys.stderr, flush=True)
     try:
         for row in measure(names, sizes):
             rows.append(row)
@@ -80,15 +85,6 @@ def _measure(names: list[str], sizes: "BenchSizes") -> tuple[list["Overhead"], b
     return rows, True
 
 
-def _document(rows: list["Overhead"], sizes: "BenchSizes") -> dict[str, Any]:
-    from dataclasses import asdict, replace
-
-    from ordinate.training.environment import describe
-
-    machine = replace(describe(), threads=sizes.threads)
-    return {"machine": asdict(machine), "sizes": asdict(sizes), "rows": [asdict(row) for row in rows]}
-
-
 def _print(document: dict[str, Any], *, as_json: bool, as_markdown: bool) -> None:
     from ordinate.report.overhead import COLUMNS, about, cells, markdown, problems
 
@@ -98,16 +94,10 @@ def _print(document: dict[str, Any], *, as_json: bool, as_markdown: bool) -> Non
     if as_markdown:
         print(markdown(document), end="")
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in COLUMNS:
-        table.add_column(column, justify="left" if column in ("encoding", "path") else "right", no_wrap=True)
+    costs, out = table(*COLUMNS, left=("encoding", "path")), console()
     for row in document["rows"]:
-        table.add_row(*cells(row))
-    console.print(table)
-    console.print(f"\n{about(document)}".replace("`", ""))
+        costs.add_row(*cells(row))
+    out.print(costs)
+    out.print(f"\n{about(document)}".replace("`", ""))
     for problem in problems(document):
-        console.print(f"Not measured: {problem}")
+        out.print(f"Not measured: {problem}")

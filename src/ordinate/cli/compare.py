@@ -1,11 +1,14 @@
-"""`ordinate compare`: the main job."""
+"""`ordinate compare`: encodings on tasks, from plan to report."""
 
 import sys
 from typing import TYPE_CHECKING
 
 import typer
+from typer import Argument, Option
 
+from ordinate.cli.console import console
 from ordinate.cli.options import RUNS, AsJson, Encodings, SettingsFile, StoreFolder, Workers, read_settings
+from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
     from ordinate.results.comparison import Comparison
@@ -14,27 +17,23 @@ if TYPE_CHECKING:
 
 
 def run(
-    tasks: str = typer.Argument(help="Tasks, as in k_back or k_back,first_last or 'k_back(k=5)'."),
-    settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in steps=300 layers=4."),
+    tasks: str = Argument(help="Tasks, as in k_back or k_back,first_last or 'k_back(k=5)'."),
+    settings: list[str] = Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in steps=300 layers=4."),
     encodings: Encodings = None,
-    seeds: str | None = typer.Option(
-        None, "--seeds", help="How many paired seeds (6, more for many pairs), or auto: until it is settled."
+    seeds: str | None = Option(
+        None, help="Seeds (default: 6, more for many pairs), or auto: until every pair is settled."
     ),
-    quick: bool = typer.Option(False, "--quick", help="3 seeds, one learning rate for all: preliminary."),
-    within: str | None = typer.Option(
-        None, "--within", help="A time, as in 10m: gives up width, then budget, then seeds, to take no longer."
-    ),
-    rates: str | None = typer.Option(None, "--rates", help="Learning rates to start with (0.001,0.003,0.01)."),
+    quick: bool = Option(False, "--quick", help="3 seeds, one learning rate for all; results are preliminary."),
+    within: str | None = Option(None, help="Time limit, as in 10m: reduces width, then budget, then seeds to fit."),
+    rates: str | None = Option(None, help="Learning rates to start from (default: 0.001,0.003,0.01)."),
     workers: Workers = None,
     store: StoreFolder = RUNS,
     file: SettingsFile = None,
     as_json: AsJson = False,
-    dry_run: bool = typer.Option(
-        False, "--dry-run", help="Print the number of runs, how many are done, time and disk; then stop."
-    ),
-    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask, however many runs there are."),
+    dry_run: bool = Option(False, "--dry-run", help="Print the runs, how many are done, time and disk; then stop."),
+    yes: bool = Option(False, "--yes", "-y", help="Start without confirmation, however many runs are planned."),
 ) -> None:
-    """Compare encodings on tasks: tune each, run paired seeds, and say which to use, with a report."""
+    """Compare encodings on tasks: tune each, train several seeds, recommend one, and write a report."""
     from ordinate.core.extras import require_extra
     from ordinate.studies.compare import prepare
     from ordinate.studies.executor import StudyStopped
@@ -45,7 +44,8 @@ def run(
         tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), within=_time(within), store=store,
         workers=workers, settings=given,
     )  # fmt: skip
-    _confirm(job.study, yes=yes, needed=not dry_run)
+    if not (yes or dry_run):
+        _confirm(job.study)
     each = announce(job)
     if dry_run:
         return
@@ -62,8 +62,6 @@ def run(
 
 def _time(text: str | None) -> float | None:
     """Seconds in `90s`, `10m`, `1.5h`."""
-    from ordinate.core.errors import InputError
-
     if text is None:
         return None
     number, unit = (text[:-1], text[-1]) if text[-1:] in ("s", "m", "h") else (text, "m")
@@ -77,8 +75,6 @@ def _time(text: str | None) -> float | None:
 
 
 def _seeds(text: str | None) -> "Seeds | None":
-    from ordinate.core.errors import InputError
-
     if text is None or text == "auto":
         return "auto" if text else None
     try:
@@ -88,8 +84,6 @@ def _seeds(text: str | None) -> "Seeds | None":
 
 
 def _rates(text: str | None) -> list[float] | None:
-    from ordinate.core.errors import InputError
-
     if text is None:
         return None
     try:
@@ -98,17 +92,16 @@ def _rates(text: str | None) -> list[float] | None:
         raise InputError(f"--rates wants numbers with commas between them, got {text!r}") from None
 
 
-def _confirm(study: "Study", *, yes: bool, needed: bool) -> None:
-    """Ask before a very large comparison starts."""
-    from ordinate.core.errors import InputError
+def _confirm(study: "Study") -> None:
+    """Wait for a confirmation before a very large comparison starts."""
     from ordinate.studies.plan import MANY
 
-    if study.size <= MANY or yes or not needed:
+    if study.size <= MANY:
         return
-    text = f"this is a comparison of {study.size:,} runs"
     if not sys.stdin.isatty():
-        raise InputError(f"{text}: ask for fewer seeds, encodings or tasks, or give --yes if it is meant")
-    if not typer.confirm(f"{text[0].upper()}{text[1:]}. Start it?", err=True):
+        fix = "choose fewer seeds, encodings or tasks, or give --yes to start it"
+        raise InputError(f"this is a comparison of {study.size:,} runs: {fix}")
+    if not typer.confirm(f"This is a comparison of {study.size:,} runs. Start it?", err=True):
         raise typer.Exit(2)
 
 
@@ -123,8 +116,6 @@ def announce(job: "Job") -> float:
 
 def finish(comparison: "Comparison", job: "Job", *, as_json: bool) -> None:
     """Print the summary, and write the report."""
-    from rich.console import Console
-
     from ordinate import report
     from ordinate.report.terminal import show
 
@@ -132,8 +123,7 @@ def finish(comparison: "Comparison", job: "Job", *, as_json: bool) -> None:
         if as_json:
             print(report.render(comparison, "json"))
         else:
-            width = None if sys.stdout.isatty() else 140
-            show(comparison.analysis, Console(width=width, highlight=False, markup=False))
+            show(comparison.analysis, console())
         sys.stdout.flush()
     finally:
         print("\nwriting the report", file=sys.stderr)
@@ -141,7 +131,7 @@ def finish(comparison: "Comparison", job: "Job", *, as_json: bool) -> None:
     if comparison.failures:
         first = next(iter(comparison.failures.values()))
         damaged = any(run.state == "damaged" for run in comparison.runs)
-        look = f"ordinate store check{job.store.option} tells more"
+        look = f"ordinate store check{job.store.option} shows more"
         what_next = look if damaged else "the same command tries them again"
         print(f"ordinate: {len(comparison.failures)} runs failed ({first}); {what_next}", file=sys.stderr)
         raise typer.Exit(1)

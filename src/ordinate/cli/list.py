@@ -1,42 +1,35 @@
-"""`ordinate list`: what there is."""
+"""`ordinate list`: the encodings or the tasks."""
 
 import json
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
+from typer import Argument
 
+from ordinate.cli.console import console
 from ordinate.cli.options import AsJson
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from ordinate.core.errors import InputError, brief, plugin_errors
 
 
 class Kind(StrEnum):
-    """What can be listed."""
-
     encodings = "encodings"
     tasks = "tasks"
 
 
-def run(
-    kind: Kind = typer.Argument(help="What to list."),
-    as_json: AsJson = False,
-) -> None:
-    """List the encodings or the tasks there are."""
+def run(kind: Kind = Argument(help="What to list."), as_json: AsJson = False) -> None:
+    """List all encodings, or all tasks."""
     from ordinate import encodings, tasks
-    from ordinate.core.errors import InputError, brief
 
     source, show = (encodings, _encodings) if kind is Kind.encodings else (tasks, _tasks)
     found, broken = [], []
     for name in source.names():
         try:
-            found.append(source.describe(name))
-        except InputError as error:  # a plug-in that is not right must not hide the others
+            with plugin_errors(f"{name} cannot be made"):
+                found.append(source.describe(name))
+        except InputError as error:  # a faulty plug-in must not hide the others
             broken.append(str(error) if name in str(error) else f"{name} cannot be made: {error}")
-        except Exception as error:
-            broken.append(f"{name} cannot be made: {type(error).__name__}: {error}")
     if as_json:
         print(json.dumps(found, indent=1))
     else:
@@ -47,14 +40,8 @@ def run(
         raise typer.Exit(1)
 
 
-def _console() -> "Console":
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
-
-
 def _lines(rows: list[dict[str, str]]) -> list[str]:
-    """The column names and then the rows, all columns as wide as they must be."""
+    """The header and the rows, in aligned columns."""
     columns = {column: column for column in rows[0]}
     widths = {column: max(len(row[column]) for row in (columns, *rows)) for column in columns}
     return ["  ".join(row[column].ljust(widths[column]) for column in columns).rstrip() for row in (columns, *rows)]
@@ -65,15 +52,15 @@ def _encodings(found: list[dict[str, Any]]) -> None:
     from ordinate.core.encoding import FAMILIES
 
     header, *lines = _lines([_encoding(item) for item in found])
-    console = _console()
-    console.print(header, style="bold", no_wrap=True, overflow="ellipsis")
+    out = console(160)
+    out.print(header, style="bold", no_wrap=True, overflow="ellipsis")
     for family in dict.fromkeys((*FAMILIES, *(item["family"] for item in found))):
         members = [line for item, line in zip(found, lines, strict=True) if item["family"] == family]
         if members:
             meaning = f": {FAMILIES[family]}" if family in FAMILIES else ""
-            console.print(f"\n{family}{meaning}", style="bold")
+            out.print(f"\n{family}{meaning}", style="bold")
         for line in members:
-            console.print(line, no_wrap=True, overflow="ellipsis")
+            out.print(line, no_wrap=True, overflow="ellipsis")
 
 
 def _encoding(item: dict[str, Any]) -> dict[str, str]:
@@ -92,12 +79,12 @@ def _encoding(item: dict[str, Any]) -> dict[str, str]:
 def _tasks(found: list[dict[str, Any]]) -> None:
     """Each with an example below."""
     header, *lines = _lines([_task(item) for item in found])
-    console = _console()
-    console.print(header, style="bold", no_wrap=True, overflow="ellipsis")
+    out = console(160)
+    out.print(header, style="bold", no_wrap=True, overflow="ellipsis")
     for item, line in zip(found, lines, strict=True):
-        console.print(line, no_wrap=True, overflow="ellipsis")
+        out.print(line, no_wrap=True, overflow="ellipsis")
         for part in item["example"].splitlines():
-            console.print(f"    {part}", style="dim", no_wrap=True, overflow="ellipsis")
+            out.print(f"    {part}", style="dim", no_wrap=True, overflow="ellipsis")
 
 
 def _task(item: dict[str, Any]) -> dict[str, str]:

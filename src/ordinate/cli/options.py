@@ -4,23 +4,19 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from ordinate.core.errors import InputError
 
 MOST_BYTES = 1_000_000  # of a settings file
 RUNS = Path("runs")
 
-StoreFolder = Annotated[Path, typer.Option("--store", help="Folder of the runs.")]
-SettingsFile = Annotated[
-    Path | None, typer.Option("--file", "-f", help="A TOML file of settings; KEY=VALUE overrides it.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout.")]
-Encodings = Annotated[
-    str | None, typer.Option("--encodings", "-e", help="Encodings, as in rope,alibi,'learned(rows=64)'.")
-]
+StoreFolder = Annotated[Path, Option("--store", help="Folder of the runs.")]
+SettingsFile = Annotated[Path | None, Option("--file", "-f", help="A TOML file of settings; KEY=VALUE overrides it.")]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON document to stdout.")]
+Encodings = Annotated[str | None, Option("--encodings", "-e", help="Encodings, as in rope,alibi,'learned(rows=64)'.")]
 Workers = Annotated[
-    int | None, typer.Option("--workers", help="Processes (default: one per core); 0: run in this process.")
+    int | None, Option("--workers", help="Worker processes (default: one per core); 0: run in this process.")
 ]
 
 
@@ -52,7 +48,7 @@ def _read(file: Path | None) -> dict[str, Any]:
     try:
         size = file.stat().st_size
         if not file.is_file() or size > MOST_BYTES:
-            what = "is no file" if not file.is_file() else f"has {size:,} bytes"
+            what = "is not a file" if not file.is_file() else f"has {size:,} bytes"
             raise InputError(f"{file} {what}: settings are read from a file of at most {MOST_BYTES:,} bytes")
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:

@@ -48,7 +48,7 @@ class Bar:
         self.progress.update(self.task, description=name, completed=share, now=now)
 
     def say(self, line: str) -> None:
-        """Print a line where there is no terminal; the caller chooses how often."""
+        """Print a line if stderr is not a terminal."""
         if self.lines:
             print(line, file=sys.stderr, flush=True)
 
@@ -76,16 +76,13 @@ class ComparisonDisplay:
             self.live.stop()
 
     def begin(self, state: "StudyState", stage: "Stage") -> None:
-        """Start showing a stage."""
         missing = {config.id for config in stage.missing}
         self.states |= {c.id: "done" for c in stage.runs if c.id not in missing and c.id not in state.failed}
         self.states |= dict.fromkeys(missing, "waiting")
         self.stage = stage
-        if not self.console.is_terminal:
-            self._say(f"{stage.name}: {len(stage.missing)} runs to do, {self._left()}")
+        self._say(f"{stage.name}: {len(stage.missing)} runs to do, {self._left()}")
 
     def update(self, event: "Event") -> None:
-        """Show an event of a run."""
         config = event.config
         if event.kind == "started":
             self.states[config.id], self.began[config.id] = "running", time.monotonic()
@@ -96,19 +93,17 @@ class ComparisonDisplay:
             self.now.pop(config.id, None)
             if event.kind == "done" and config.id in self.began:
                 self.took.append(time.monotonic() - self.began[config.id])
-            if not self.console.is_terminal:
-                count = f"[{self._count('done')}/{len(self.states)}]"
-                self._say(f"{count} {_named(config)}  {self._outcome(event)}  {self._left()}")
+            if not self.console.is_terminal:  # reading a result takes time
+                how = event.error if event.kind == "failed" else outcome(self.store.run(config.id).result)
+                self._say(f"[{self._count('done')}/{len(self.states)}] {_named(config)}  {how}  {self._left()}")
         elif event.kind == "elsewhere":
             self.states[config.id] = "running"
-            if not self.console.is_terminal:
-                self._say(f"{_named(config)}  is being done by another process")
+            self._say(f"{_named(config)}  is being done by another process")
 
-    def _say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
-    def _outcome(self, event: "Event") -> str:
-        return event.error if event.kind == "failed" else outcome(self.store.run(event.config.id).result)
+    def _say(self, line: str) -> None:
+        """Print a line if stderr is not a terminal."""
+        if not self.console.is_terminal:
+            print(line, file=sys.stderr, flush=True)
 
     def _count(self, state: str) -> int:
         return sum(found == state for found in self.states.values())
@@ -137,10 +132,7 @@ class ComparisonDisplay:
         for config in stage.runs:
             rows.setdefault((config.task, _encoding(config)), []).append(config)
         for (task, encoding), configs in rows.items():
-            marks = Text()
-            for config in configs[:60]:
-                mark, style = _MARKS[self.states.get(config.id, "waiting")]
-                marks.append(mark, style)
+            marks = Text.assemble(*(_MARKS[self.states.get(config.id, "waiting")] for config in configs[:60]))
             at = [self._now(config) for config in configs if config.id in self.now]
             table.add_row(task, encoding, marks, "  ".join(at))
         return Group(head, table)

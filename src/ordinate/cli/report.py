@@ -1,22 +1,22 @@
-"""`ordinate report`: a comparison that was run, as a page or as tables."""
+"""`ordinate report`: a stored comparison as a page or as tables."""
 
 from pathlib import Path
 
-import typer
+from typer import Argument, Option
 
 from ordinate.cli.options import RUNS, StoreFolder
+from ordinate.core.errors import InputError
 
 
 def run(
-    study: str = typer.Argument("", help="The first digits of a study's id; default: the latest one."),
-    output: Path | None = typer.Option(None, "--output", "-o", help="File to write; - for stdout."),
-    form: str = typer.Option("html", "--format", help="html, md, csv, tex or json."),
-    figures: bool = typer.Option(False, "--figures", help="Also write every figure as PDF and PNG."),
+    study: str = Argument("", help="The first digits of a study's id; default: the latest one."),
+    output: Path | None = Option(None, "--output", "-o", help="File to write; - for stdout."),
+    form: str = Option("html", "--format", help="html, md, csv, tex or json."),
+    figures: bool = Option(False, "--figures", help="Also write every figure as PDF and PNG."),
     store: StoreFolder = RUNS,
 ) -> None:
     """Write the report of a comparison from its stored results; nothing is run."""
     from ordinate import report
-    from ordinate.core.errors import InputError
     from ordinate.report.output import deliver
     from ordinate.store import open_store
     from ordinate.studies import study_store

@@ -4,16 +4,17 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Argument
 
 from ordinate.cli.options import AsJson
+from ordinate.core.errors import InputError, nearest, plugin_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def run(
-    what: str = typer.Argument(
+    what: str = Argument(
         metavar="NAME", help="An encoding or a task; an encoding may have parameters: 'kerple(kind=power)'."
     ),
     as_json: AsJson = False,
@@ -22,15 +23,10 @@ def run(
     from rich.console import Console
 
     from ordinate import encodings, tasks
-    from ordinate.core.errors import InputError
 
     name, parameters = _read(what, encodings.names(), tasks.names())
-    try:
+    with plugin_errors(f"{name} cannot be made"):
         item = encodings.describe(name, **parameters) if name in encodings.names() else tasks.describe(name)
-    except InputError:
-        raise
-    except Exception as error:  # a faulty plug-in
-        raise InputError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
     if as_json:
         print(json.dumps(item, indent=1))
         return
@@ -50,7 +46,6 @@ def run(
 
 def _read(what: str, encodings: Sequence[str], tasks: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The name and the parameters in `what`."""
-    from ordinate.core.errors import InputError, nearest
     from ordinate.core.parsing import parse_choice
 
     known = (*encodings, *tasks)
@@ -82,7 +77,7 @@ def _encoding(console: "Console", item: dict[str, Any]) -> None:
     _line(console, "Formula", item["formula"])
     _line(console, "Past the trained length", f"{item['extrapolation']}: {EXTRAPOLATION[item['extrapolation']]}")
     traits = ["shift invariant" if item["shift_invariant"] else "depends on absolute position"]
-    traits += ["causal models only"] * item["causal_only"] + ["parameters of its own in each layer"] * item["per_layer"]
+    traits += ["causal models only"] * item["causal_only"] + ["separate parameters in each layer"] * item["per_layer"]
     traits += ["trained" if item["trained"] else "nothing to train"]
     _line(console, "Traits", ", ".join(traits) + "\n")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
+from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
     from ordinate.results.run_summary import OutsideScore, RunSummary
@@ -14,12 +15,8 @@ if TYPE_CHECKING:
 LISTED = ("run", "task", "encoding", "seed", "state", "step", "steps", "inside", "outside", "error")  # as JSON
 
 
-def run(
-    store: StoreFolder = RUNS,
-    as_json: AsJson = False,
-) -> None:
+def run(store: StoreFolder = RUNS, as_json: AsJson = False) -> None:
     """List the runs of a store: their settings, state and scores."""
-    from ordinate.core.errors import InputError
     from ordinate.results.schema import write
     from ordinate.store import open_store
     from ordinate.store.run_table import RunTable
@@ -33,16 +30,13 @@ def run(
     for problem in damaged.values():
         print(f"ordinate: {problem}", file=sys.stderr)
     if as_json:
-        print(
-            json.dumps([{key: value for key, value in write(row).items() if key in LISTED} for row in rows], indent=1)
-        )
+        listed = [{key: value for key, value in write(row).items() if key in LISTED} for row in rows]
+        print(json.dumps(listed, indent=1))
     elif rows:
         _print(rows)
     elif not damaged:
-        print(
-            f"No runs in {store} yet: start one with  ordinate train k_back --encoding rope{runs.option}",
-            file=sys.stderr,
-        )
+        start = f"ordinate train k_back --encoding rope{runs.option}"
+        print(f"No runs in {store} yet: start one with  {start}", file=sys.stderr)
     if damaged:
         raise typer.Exit(1)
 
@@ -55,8 +49,7 @@ def _print(runs: "list[RunSummary]") -> None:
         about = [item.run, item.task, item.encoding, str(item.seed), item.state, f"{item.step}/{item.steps}"]
         rows.append([*about, _score(item.inside), outside or item.error])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    print("\n".join(lines))
+    print("\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows))
 
 
 def _outside(row: "OutsideScore") -> str:

@@ -5,7 +5,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import typer
+from typer import Argument, Option
 
+from ordinate.cli.console import console, table
 from ordinate.cli.options import RUNS, AsJson, SettingsFile, StoreFolder, read_settings
 
 if TYPE_CHECKING:
@@ -18,15 +20,15 @@ if TYPE_CHECKING:
 
 
 def run(
-    task: str = typer.Argument(help="A task: k_back, or with parameters k_back(k=5,mode=match)."),
-    settings: list[str] = typer.Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.003 layers=4."),
-    encoding: str = typer.Option(..., "--encoding", "-e", help="An encoding: rope, rope(base=500000), segment+t5."),
+    task: str = Argument(help="A task: k_back, or with parameters k_back(k=5,mode=match)."),
+    settings: list[str] = Argument(None, metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.003 layers=4."),
+    encoding: str = Option(..., "--encoding", "-e", help="An encoding: rope, rope(base=500000), segment+t5."),
     store: StoreFolder = RUNS,
     file: SettingsFile = None,
     as_json: AsJson = False,
-    dry_run: bool = typer.Option(False, "--dry-run", help="Show the resolved configuration and stop."),
+    dry_run: bool = Option(False, "--dry-run", help="Show the resolved configuration and stop."),
 ) -> None:
-    """Train one model on one task, score it on frozen sets in and out of distribution, and keep all of it."""
+    """Train one model on one task, score it in and out of distribution, and store the run."""
     from ordinate.cli.progress import Bar
     from ordinate.core.config import to_dict
     from ordinate.results.schema import write
@@ -37,30 +39,29 @@ def run(
     config = resolve(given | {"task": task, "encoding": encoding})
     runs = open_store(store)
     runs.check_place()
+    stored = runs.run(config.id)
     if dry_run:
-        done = runs.run(config.id).state if runs.run(config.id).folder.exists() else "not started"
-        print(json.dumps({"run": config.id, "state": done, **to_dict(config)}, indent=1))
+        state = stored.state if stored.folder.exists() else "not started"
+        print(json.dumps({"run": config.id, "state": state, **to_dict(config)}, indent=1))
         return
-    before = runs.run(config.id)
-    state = before.state
-    if not before.done:
+    if not stored.done:
         runs.check_writable()
-    where = "is being done by another process: waiting" if state == "running" else f"in {before.folder}"
-    print(f"run {config.id} {'is done already' if before.done else where}", file=sys.stderr)
+    where = {"done": "is done already", "running": "is being done by another process: waiting"}
+    print(f"run {config.id} {where.get(stored.state, f'in {stored.folder}')}", file=sys.stderr)
     try:
         with Bar() as bar:
-            train(config, runs, lambda now: _tell(bar, config, now))
+            train(config, runs, lambda now: _show_progress(bar, config, now))
     except KeyboardInterrupt:
         print("ordinate: interrupted; start again to go on", file=sys.stderr)
         raise typer.Exit(130) from None
     if as_json:
-        print(json.dumps(write(before.result), indent=1))
+        print(json.dumps(write(stored.result), indent=1))
     else:
-        show_result(before.result, config)
+        show_result(stored.result, config)
 
 
-def _tell(bar: "Bar", config: "RunConfig", now: "Progress") -> None:
-    """A line for each point of the learning curve where there is no terminal."""
+def _show_progress(bar: "Bar", config: "RunConfig", now: "Progress") -> None:
+    """Draw the bar; without a terminal, print a line for each point of the learning curve."""
     named, share = f"{config.task} with {config.model.encoding}", now.step / now.steps
     if now.evaluating:
         bar.draw(named, share, "scoring, and measuring baselines if they are new")
@@ -71,39 +72,33 @@ def _tell(bar: "Bar", config: "RunConfig", now: "Progress") -> None:
         bar.say(f"step {now.step}/{now.steps}  validation {now.validation:.4g}  {text}")
 
 
-def show_result(result: "RunResult", config: "RunConfig", console: "Console | None" = None) -> None:
+def show_result(result: "RunResult", config: "RunConfig", out: "Console | None" = None) -> None:
     """The run's row of the summary, its scores by length beside the baselines, and remarks."""
-    from rich.console import Console
     from rich.text import Text
 
-    from ordinate.report.terminal import table
+    from ordinate.report.terminal import table as summary
     from ordinate.studies.study_analysis import analyze_run
 
-    console = console or Console(width=None if sys.stdout.isatty() else 120, highlight=False, markup=False)
+    out = out or console(120)
     named = config.model.encoding if isinstance(config.model.encoding, str) else ", ".join(config.model.encoding)
-    console.print(Text.assemble("\n", (config.task, "bold"), " with ", (named, "bold"), f", seed {config.seed}"))
-    console.print(table(analyze_run(result, named, config.seed, config.steps)), "")
-    console.print(_table(result))
+    out.print(Text.assemble("\n", (config.task, "bold"), " with ", (named, "bold"), f", seed {config.seed}"))
+    out.print(summary(analyze_run(result, named, config.seed, config.steps)), "")
+    out.print(_scores(result))
     for line in _remarks(result, config):
-        console.print(line)
+        out.print(line)
 
 
 _READERS = {"chance": "chance", "majority": "majority", "position_only": "position", "bag_of_tokens": "bag of tokens"}
 
 
-def _table(result: "RunResult") -> "Table":
-    from rich.table import Table
-
+def _scores(result: "RunResult") -> "Table":
     from ordinate.statistics.observations import SPLIT_NAMES
     from ordinate.statistics.words import Word
 
     scored, rows, words = result.bar is not None, result.evaluation, result.words
-    table = Table(box=None, pad_edge=False, header_style="bold")
     apart = any("accuracy_beyond" in row.groups for row in rows)
-    against = ("floor", "verdict") if scored else ("best baseline",)
-    against = ("past trained", *against) if apart else against
-    for column in ("set", "length", "accuracy", "exact", "loss", *against):
-        table.add_column(column, justify="left" if column in ("set", "verdict") else "right", no_wrap=True)
+    against = ["past trained"] * apart + (["floor", "verdict"] if scored else ["best baseline"])
+    scores = table("set", "length", "accuracy", "exact", "loss", *against, left=("set", "verdict"))
     for row in rows:
         word, beyond = words[row.key], row.split in ("ood", "shift")
         # A run that did not learn the task has nothing to report beyond it; the file keeps the numbers.
@@ -114,17 +109,17 @@ def _table(result: "RunResult") -> "Table":
             late = row.groups.get("accuracy_beyond")
             cells.append("" if late is None else "-" if hidden else _percent(late))
         cells += [_percent(row.floor), str(word)] if scored else [_number(row.floor)]
-        table.add_row(*cells)
-    return table
+        scores.add_row(*cells)
+    return scores
 
 
 def _remarks(result: "RunResult", config: "RunConfig") -> list[str]:
-    """What the table cannot say."""
+    """Sentences below the table."""
     from ordinate.statistics.alarms import oversized
 
     scored, inside, lines = result.bar is not None, result.in_distribution, []
     if not scored:
-        lines.append("Scored by loss: no floor to pass, no words. Lower is better.")
+        lines.append("Scored by loss: no floor, no verdict. Lower is better.")
         lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in inside.groups.items()))
     elif not result.diverged:
         lines.append(_learned(result, config))

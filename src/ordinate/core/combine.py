@@ -68,10 +68,8 @@ class Combined(Encoding):
         return x
 
     def relative_only(self) -> bool:
-        for part in self.parts():
-            if part.has_bias and (part.overrides("relabel") or not part.relative_only()):
-                return False
-        return True
+        biased = [part for part in self.parts() if part.has_bias]
+        return not any(part.overrides("relabel") or not part.relative_only() for part in biased)
 
     def relative_bias(self, relative: Num[Tensor, " g"]) -> Float[Tensor, "#h g"] | None:
         return _sum(part.relative_bias(relative) for part in self.parts())

@@ -99,15 +99,9 @@ class Paper:
     def bibtex(self) -> str:
         """The BibTeX entry."""
         key = f"{self.authors[0].split()[-1].lower()}{self.year}{self.title.split()[0].strip(':,').lower()}"
-        lines = [
-            f"  title = {{{self.title}}}",
-            f"  author = {{{' and '.join(self.authors)}}}",
-            f"  year = {{{self.year}}}",
-        ]
-        if self.venue:
-            lines.append(f"  booktitle = {{{self.venue}}}")
-        if self.arxiv:
-            lines += [f"  eprint = {{{self.arxiv}}}", "  archivePrefix = {arXiv}"]
+        entries = {"title": self.title, "author": " and ".join(self.authors), "year": self.year}
+        entries |= {"booktitle": self.venue, "eprint": self.arxiv, "archivePrefix": "arXiv" if self.arxiv else ""}
+        lines = [f"  {name} = {{{value}}}" for name, value in entries.items() if value]
         return f"@{'inproceedings' if self.venue else 'misc'}{{{key},\n" + ",\n".join(lines) + "\n}"
 
 

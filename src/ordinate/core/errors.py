@@ -1,7 +1,8 @@
 """The exception for bad input, with three subclasses that callers catch, and its words."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from ordinate.core.display import escaped
@@ -33,6 +34,17 @@ def error_text(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename} cannot be used: {error.strerror}" if error.filename else error.strerror
     return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def plugin_errors(problem: str) -> Iterator[None]:
+    """Turn the exception of a faulty plug-in into an InputError that begins with `problem`."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{problem}: {error_text(error)}") from error
 
 
 def brief(sentence: str) -> str:

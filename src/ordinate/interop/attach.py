@@ -56,16 +56,13 @@ class Attached(nn.Module):
         self.embedding_parts = [part for part in self.parts if part.overrides("embed")]
 
     def install(self, model: Any, layers: Sequence[nn.Module]) -> None:
-        """Register with the model."""
         base = model.base_model
         self.own = OwnPositions(base)
         config = copy.deepcopy(base.config)  # changed below, and other models may share the original
         for module in [module for module in model.modules() if getattr(module, "config", None) is base.config]:
             module.config = config
-        self.base, self.attention_before = (
-            [base],
-            base.config._attn_implementation,
-        )  # in a list, so that it is not a submodule
+        self.base = [base]  # in a list, so that it is not a submodule
+        self.attention_before = base.config._attn_implementation
         self.arguments = tuple(inspect.signature(base.forward).parameters)
         base.set_attn_implementation(attention.NAME)
         base.add_module(attention.NAME, self)

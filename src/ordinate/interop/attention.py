@@ -14,7 +14,7 @@ from ordinate.model.attention import attend, weights
 
 NAME = "ordinate"  # of this function among those of transformers
 
-# What some models ask of attention beside the product, and an encoding does not do.
+# Options of some models' attention that no encoding supports.
 _BEYOND = {
     "sliding_window": "a sliding window",
     "softcap": "a cap on scores",
@@ -39,10 +39,8 @@ def attention(
     bound = _bound(module, ordinate, attention_mask, options)
     width = bound.encoding.shape.head_dim
     if query.shape[-1] != width or key.shape[-1] != width:
-        raise InputError(
-            f"{bound.encoding.name} was made for a head width of {width}, but queries have {query.shape[-1]} channels"
-            f" and keys {key.shape[-1]}"
-        )
+        found = f"queries have {query.shape[-1]} channels and keys {key.shape[-1]}"
+        raise InputError(f"{bound.encoding.name} was made for a head width of {width}, but {found}")
     if scaling is not None and not math.isclose(scaling * math.sqrt(width), 1.0, rel_tol=1e-6):
         query = query * (scaling * math.sqrt(width))  # scores are divided by sqrt(width) later
     q, k = bound.rotate(query, key, ordinate_features)
@@ -71,19 +69,15 @@ def read(module: nn.Module, args: tuple[Any, ...], given: dict[str, Any]) -> tup
 
 def _bound(module: nn.Module, ordinate: Pass | None, mask: Tensor | None, options: dict[str, Any]) -> Any:
     if ordinate is None:
-        raise InputError(
-            f"{type(module).__name__} runs as {NAME!r} but was told of no encoding: call the whole model that one is"
-            " attached to, or give this one set_attn_implementation('sdpa')"
-        )
+        fix = "call the whole model that one is attached to, or give this one set_attn_implementation('sdpa')"
+        raise InputError(f"{type(module).__name__} runs as {NAME!r} but got no encoding: {fix}")
     if mask is not None:
         raise InputError("an attached model was given a mask of its own making: pass an attention_mask of shape [b, n]")
     for name, what in _BEYOND.items():
         if options.get(name) is not None:
-            raise InputError(f"{type(module).__name__} asks for {what}, which an attached encoding does not do")
+            raise InputError(f"{type(module).__name__} uses {what}, which an attached encoding does not support")
     if options.get("is_causal") not in (None, ordinate.context.causal):
-        raise InputError(
-            f"{type(module).__name__} changes from causal to bidirectional attention or back: not attached"
-        )
+        raise InputError(f"{type(module).__name__} switches between causal and bidirectional attention: not supported")
     layer = module.layer_idx
     assert isinstance(layer, int)
     return ordinate.bound(layer)

@@ -17,15 +17,11 @@ def attentions(base: Any) -> list[Any]:
     """The attention of every layer, in order. Refuses models that no encoding can be attached to."""
     name, config = type(base).__name__, base.config
     if config.is_encoder_decoder or getattr(config, "add_cross_attention", False):
-        raise InputError(
-            f"{name} attends to another sequence too: only models that attend to themselves can be attached"
-        )
+        raise InputError(f"{name} attends to another sequence too: only models without cross-attention can be attached")
     if not (base._supports_attention_backend and base._can_set_attn_implementation()):
-        raise InputError(f"{name} does not ask transformers' attention interface, so no encoding can be attached to it")
+        raise InputError(f"{name} does not use transformers' attention interface, so no encoding can be attached to it")
     if not isinstance(base.get_input_embeddings(), nn.Embedding):
-        raise InputError(
-            f"{name} does not read tokens from a table of embeddings, so no encoding can be attached to it"
-        )
+        raise InputError(f"{name} has no table of token embeddings, so no encoding can be attached to it")
     _refuse_windows(name, config)
     devices = {weight.device for weight in base.parameters()}
     if len(devices) > 1 or any(device.type == "meta" for device in devices):
@@ -35,10 +31,8 @@ def attentions(base: Any) -> list[Any]:
     found.sort(key=lambda module: module.layer_idx)
     layers = getattr(config, "num_hidden_layers", 0)
     if not layers or [module.layer_idx for module in found] != list(range(layers)):
-        raise InputError(
-            f"{name} has {len(found)} attentions that tell which of its {layers} layers they belong to: one in every"
-            " layer is what can be attached to"
-        )
+        indexed = f"{len(found)} attention modules with the index of one of its {layers} layers"
+        raise InputError(f"{name} has {indexed}: only a model with one in every layer can be attached")
     return found
 
 
@@ -86,7 +80,7 @@ def _config(base: Any, layers: Sequence[Any], encoding: tuple[str, ...], length:
         raise InputError(f"{name} has causal layers beside bidirectional ones, which no encoding knows")
     length = length or getattr(config, "max_position_embeddings", None)
     if length is None:
-        raise InputError(f"{name} does not tell the length it was trained at: pass length= to attach_hf")
+        raise InputError(f"{name} does not state its trained length: pass length= to attach_hf")
     shared = getattr(config, "num_key_value_heads", None)  # grouped keys
     size = float(weight.detach().float().square().mean().sqrt()) or None  # what is added is matched to it
     return ModelConfig(

@@ -19,10 +19,9 @@ class Memory:
     """A cache of a model with so many layers, seen from outside. `seen` tokens are in it."""
 
     def __init__(self, cache: Any, layers: int) -> None:
-        growing = transformers().cache_utils.DynamicLayer
-        if not isinstance(cache, transformers().DynamicCache) or any(
-            type(layer) is not growing for layer in cache.layers
-        ):
+        hf = transformers()
+        plain = isinstance(cache, hf.DynamicCache)
+        if not plain or any(type(layer) is not hf.cache_utils.DynamicLayer for layer in cache.layers):
             raise InputError(
                 f"an attached model decodes with a plain DynamicCache, got {cache}: leave out cache_implementation"
             )

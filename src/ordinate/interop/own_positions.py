@@ -39,20 +39,15 @@ class OwnPositions:
         rotations = [module for module in base.modules() if type(module).__name__.endswith("RotaryEmbedding")]
         strange = [r for r in rotations if list(inspect.signature(r.forward).parameters)[:2] != ["x", "position_ids"]]
         if strange or len(tables) + bool(rotations) != 1:
-            found = (
-                "rotates in a way of its own" if strange else "has neither one table of positions nor a rotary module"
-            )
-            raise InputError(
-                f"{type(base).__name__} {found}, so its own positions cannot be taken out: use a model built as Llama,"
-                " GPT-2 or BERT are"
-            )
+            why = "rotates in a way of its own" if strange else "has neither one table of positions nor a rotary module"
+            fix = "use a model built as Llama, GPT-2 or BERT are"
+            raise InputError(f"{type(base).__name__} {why}, so its own positions cannot be taken out: {fix}")
         self.tables = tables  # in a list, where they are no part of any module
         for parent, name, table in tables:
             parent.add_module(name, Silent(table))
         self.stills = [module.register_forward_hook(_still) for module in rotations]
 
     def restore(self) -> None:
-        """Put them back."""
         for handle in self.stills:
             handle.remove()
         for parent, name, table in self.tables:

@@ -52,7 +52,7 @@ def make_context(
     if positions is not None:
         if positions.dim() != 2:
             raise InputError(
-                f"position_ids need shape [{b}, {n}], got {list(positions.shape)}: only one axis is supported"
+                f"position_ids need shape [{b}, {n}], got {list(positions.shape)}: only 1 axis is supported"
             )
         sizes = dict(batch=b, length=n, axes=1)
         positions = check_positions(positions, **sizes, values=readable(positions), whole="an attached model")[..., 0]
@@ -78,10 +78,8 @@ def _check_mask(mask: Tensor | None, b: int, total: int) -> Tensor | None:
         return None
     if not isinstance(mask, Tensor) or mask.shape != (b, total):
         found = list(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
-        raise InputError(
-            f"an attached model takes an attention_mask of shape [{b}, {total}], 0 for padding, got {found}: the"
-            " encoding defines all other masking"
-        )
+        wanted = f"an attention_mask of shape [{b}, {total}], 0 for padding"
+        raise InputError(f"an attached model takes {wanted}, got {found}: the encoding defines all other masking")
     padding_mask = mask.bool()
     return None if readable(padding_mask) and padding_mask.all() else padding_mask
 

@@ -20,8 +20,8 @@ _FIELDS: dict[str, dict[str, str]] = {
     "longrope": _STRETCH | {"short_factor": "short", "long_factor": "long", "attention_factor": "attention_factor"},
     "proportional": {"factor": "factor"},
 }
-_KNOWN = {name for fields in _FIELDS.values() for name in fields} | {"rope_type", "type", "rope_theta"}
-_KNOWN |= {"partial_rotary_factor"}
+_KNOWN = {name for fields in _FIELDS.values() for name in fields}
+_KNOWN |= {"rope_type", "type", "rope_theta", "partial_rotary_factor"}
 
 # Models whose code rotates channel 2k with 2k + 1; their configuration does not say so.
 INTERLEAVED = {
@@ -44,9 +44,8 @@ def from_hf(config: Any, *, layer_type: str | None = None, causal: bool = True) 
     given, whole = _of_layers(config, layer_type), config.rope_parameters
     if layer_type is not None and getattr(config, "is_heterogeneous", False):
         config = config.per_layer_config[layer_type]
-    dim, heads, length = (
-        _needed(config, name) for name in ("hidden_size", "num_attention_heads", "max_position_embeddings")
-    )
+    needed = ("hidden_size", "num_attention_heads", "max_position_embeddings")
+    dim, heads, length = (_needed(config, name) for name in needed)
     width = getattr(config, "head_dim", None) or dim // heads
     shape: dict[str, Any] = dict(dim=dim, heads=heads, length=length, head_dim=width, causal=causal)
     if given is None:
@@ -64,14 +63,13 @@ def _of_layers(config: Any, layer_type: str | None) -> dict[str, Any] | None:
     types = [name for name, value in parameters.items() if isinstance(value, dict)]
     if types:
         types += [name for name, value in parameters.items() if value is None]
+    listed = " and ".join(types)
     if layer_type is None and types:
-        raise InputError(
-            f"{type(config).__name__} has rotary parameters for {' and '.join(types)}: choose with layer_type="
-        )
+        raise InputError(f"{type(config).__name__} has rotary parameters for {listed}: choose with layer_type=")
     if layer_type is None:
         return parameters
     if layer_type not in types:
-        found = f"for {' and '.join(types)}" if types else "that all layers share"
+        found = f"for {listed}" if types else "that all layers share"
         raise InputError(f"{type(config).__name__} has no layer_type {layer_type!r}, but rotary parameters {found}")
     return parameters[layer_type]  # type: ignore[no-any-return]
 

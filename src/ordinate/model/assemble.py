@@ -43,11 +43,8 @@ def check_encodings(config: ModelConfig, per_layer: Sequence[Encoding]) -> None:
     if len(per_layer) != config.layers:
         raise InputError(f"{len(per_layer)} encodings for {config.layers} layers: give one per layer")
     for part in distinct(per_layer):
-        wanted = dict(
-            heads=config.heads, dim=config.dim, head_dim=config.head_dim, causal=config.causal, axes=config.axes
-        )
-        for field, want in wanted.items():
-            found = getattr(part.shape, field)
+        for field in ("heads", "dim", "head_dim", "causal", "axes"):
+            found, want = getattr(part.shape, field), getattr(config, field)
             if found != want:
                 raise InputError(f"{part.name} was made for {field} {found}, but the model has {field} {want}")
         part.check_heads(config.kv_heads)

@@ -123,15 +123,9 @@ def _check_kinds(given: dict[str, Any]) -> None:
 
 
 def _check(
-    model: Transformer,
-    prompt: Tensor,
-    count: int,
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    generator: torch.Generator | None,
-    padding_mask: Tensor | None,
-) -> None:
+    model: Transformer, prompt: Tensor, count: int, temperature: float, top_k: int | None, top_p: float | None,
+    generator: torch.Generator | None, padding_mask: Tensor | None,
+) -> None:  # fmt: skip
     if model.config.readout != "tokens":
         raise InputError(f"generation needs logits for every token, but this model classifies ({model.config.readout})")
     if prompt.dim() != 2 or prompt.shape[1] == 0:

@@ -88,14 +88,9 @@ def check_relation(
 
 
 def _make_positions(
-    config: ModelConfig,
-    tokens: Tensor,
-    positions: Tensor | None,
-    document_ids: Tensor | None,
-    padding_mask: Tensor | None,
-    cache: Cache | None,
-    whole: str,
-) -> Positions:
+    config: ModelConfig, tokens: Tensor, positions: Tensor | None, document_ids: Tensor | None,
+    padding_mask: Tensor | None, cache: Cache | None, whole: str,
+) -> Positions:  # fmt: skip
     length, start = tokens.shape[1], 0 if cache is None else cache.length
     if positions is not None:
         values = isinstance(positions, Tensor) and readable(positions)

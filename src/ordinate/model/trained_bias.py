@@ -38,16 +38,9 @@ def biased_attention(
 
 
 def gradients(
-    grad: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    bias: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    blocks: list[QueryBlock],
-    collect: Callable[[QueryBlock, Tensor], None],
-) -> tuple[Tensor, Tensor, Tensor]:
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, bias: Tensor, out: Tensor, lse: Tensor,
+    blocks: list[QueryBlock], collect: Callable[[QueryBlock, Tensor], None],
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of queries, keys and values; those of scores go to `collect`, block by block, [b, h, rows, keys]."""
     b, h, scale = q.shape[0], q.shape[1], q.shape[-1] ** -0.5
     delta = (grad * out).sum(dim=-1, keepdim=True).flatten(0, 1)

@@ -31,7 +31,7 @@ def put(path: Path, content: str | bytes) -> None:
 def make_folder(path: Path) -> None:
     """Create a folder; an InputError names a file in its way."""
     if path.exists() and not path.is_dir():
-        raise InputError(f"{path} is no folder: move it away")
+        raise InputError(f"{path} is not a folder: move it away")
     path.mkdir(exist_ok=True)
 
 

@@ -72,14 +72,14 @@ def look_at_files(folder: Path, names: Iterable[str]) -> None:
     for name in names:
         path = folder / name
         if os.path.lexists(path) and (not path.is_file() or (name in OURS and path.is_symlink())):
-            raise InputError(f"{path} is no file: move it away")
+            raise InputError(f"{path} is not a file: move it away")
 
 
 def aside(store: Store) -> Path:
     """The folder of what is set aside."""
     folder = store.folder / DAMAGED
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder}, where what is damaged would go, is no folder: move it away")
+        raise InputError(f"{folder}, where what is damaged would go, is not a folder: move it away")
     folder.mkdir(exist_ok=True)
     return folder
 
@@ -91,20 +91,13 @@ def set_aside(store: Store, path: Path) -> Path | None:
     targets = (aside(store) / f"{name}-{number}" for number in count(1))
     target = next(target for target in targets if not os.path.lexists(target))
     owner = path if is_id(path.name) else path.parent
-    if is_id(owner.name) and owner.is_dir() and not owner.is_symlink() and _can_be_locked(owner):
+    lock = owner / LOCK  # a folder that cannot be locked has no process working in it
+    lockable = not os.path.lexists(lock) or (lock.is_file() and not lock.is_symlink())
+    if is_id(owner.name) and owner.is_dir() and not owner.is_symlink() and lockable:
         claim = Claim(owner / ("claim" if owner.parent == store.folder else "driver"))
         return target if claim.move(path, target) else None
     os.rename(path, target)
     return target
-
-
-def _can_be_locked(folder: Path) -> bool:
-    """A folder that cannot be locked has no process working in it."""
-    try:
-        look_at_files(folder, (LOCK,))
-    except InputError:
-        return False
-    return True
 
 
 def _of_run(run: Run) -> Iterator[Fault]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from ordinate.core.errors import InputError
+from ordinate.results.schema import read
 from ordinate.store.files import no_link, parse_json, refuse_link, regular, write_json
 from ordinate.store.holder import Holder, started
 
@@ -65,7 +66,7 @@ class Claim:
         with self.locked():
             if not self.mine:
                 holder, _ = self._read()
-                how = f"was taken over by a process on {holder.host}" if holder else "is claimed by nobody any more"
+                how = f"was taken over by a process on {holder.host}" if holder else "is no longer claimed"
                 raise LostClaimError(f"{self.path.parent} {how}: this process stops working on it")
             yield
 
@@ -132,7 +133,7 @@ class Claim:
         try:
             # reopened: otherwise a shared disk may report a date that is a minute old
             with open(self.path, "rb", opener=regular) as file:
-                return Holder.read(parse_json(file.read(LONGEST))), os.fstat(file.fileno()).st_mtime
+                return read(Holder, parse_json(file.read(LONGEST)), "claim"), os.fstat(file.fileno()).st_mtime
         except (OSError, ValueError):
             return None, 0.0
 

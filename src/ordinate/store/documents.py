@@ -37,9 +37,9 @@ def known_schema(content: Any, path: Path) -> dict[str, Any]:
     if type(found) is not int or not 0 < found < 1000:
         raise InputError(f"{path} is damaged (it names no schema): move it away")
     if found != SCHEMA:
-        age, remedy = ("a newer", "update") if found > SCHEMA else ("an older", "use another store")
+        age, fix = ("a newer", "update") if found > SCHEMA else ("an older", "use another store")
         raise OtherVersionError(
-            f"{path} was written by {age} ordinate (schema {found}, this one reads {SCHEMA}): {remedy}"
+            f"{path} was written by {age} ordinate (schema {found}, this one reads {SCHEMA}): {fix}"
         )
     return dict(content)
 

@@ -45,7 +45,6 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Replace a file as a whole."""
     with replacing(path) as file:
         file.write(data)
 
@@ -72,22 +71,20 @@ def read_bytes(path: Path, most: int = 2**30) -> bytes:
     with open(path, "rb", opener=regular) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:
-            raise InputError(
-                f"{path} is damaged (it has {size:,} bytes, and at most {most:,} belong there): move it away"
-            )
+            raise InputError(f"{path} is damaged ({size:,} bytes, and at most {most:,} belong there): move it away")
         return file.read()
 
 
 def parse_json(text: bytes) -> Any:
     """What `write_json` wrote; anything else is a ValueError, as are lists in lists in lists without end."""
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is not JSON")
+
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=refuse)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def no_link(path: str, flags: int) -> int:
@@ -98,7 +95,7 @@ def no_link(path: str, flags: int) -> int:
         if error.errno == errno.ELOOP:
             raise InputError(f"{path} is a link, which is not followed: move it away") from error
         if error.errno in (errno.EISDIR, errno.ENXIO):
-            raise InputError(f"{path} is no file: move it away") from error
+            raise InputError(f"{path} is not a file: move it away") from error
         raise
     return _if(number, path, stat.S_ISREG(os.fstat(number).st_mode))
 
@@ -107,15 +104,14 @@ def regular(path: str, flags: int) -> int:
     """Open a file to read, and nothing else: a pipe would be waited for, and a device may have no end."""
     number = os.open(path, flags | os.O_NONBLOCK)
     kind = os.fstat(number).st_mode
-    return _if(
-        number, path, stat.S_ISREG(kind) or stat.S_ISDIR(kind)
-    )  # reading a folder fails later, with a better message
+    # Reading a folder fails later, with a better message.
+    return _if(number, path, stat.S_ISREG(kind) or stat.S_ISDIR(kind))
 
 
 def _if(number: int, path: str, wanted: bool) -> int:
     if not wanted:
         os.close(number)
-        raise InputError(f"{path} is no file: move it away")
+        raise InputError(f"{path} is not a file: move it away")
     return number
 
 
@@ -130,7 +126,7 @@ def folder_fault(path: Path) -> str:
     if os.path.islink(path):
         return "is a link, which is not followed: move it away"
     if os.path.lexists(path) and not os.path.isdir(path):
-        return "is no folder: move it away"
+        return "is not a folder: move it away"
     if os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK):
         return f"cannot be read: {os.strerror(errno.EACCES)}"
     return ""
@@ -170,8 +166,7 @@ class Journal:
             file.seek(size - 1)
             last = file.read(1)
         if last != b"\n":
-            how = "its checkpoint ends in a line" if last else "shorter than its checkpoint says"
-            raise InputError(f"{self.path} is damaged ({how}): move the run's folder away")
+            raise self._damaged("its checkpoint ends in a line" if last else "shorter than its checkpoint says")
 
     def sum(self, size: int) -> str:
         """The hash of so many bytes of it."""
@@ -191,7 +186,7 @@ class Journal:
                 if line.endswith(b"\n"):
                     yield self._record(number, line)
                 elif len(line) == LONGEST_LINE:
-                    raise InputError(f"{self.path} is damaged (line {number} has no end): move the run's folder away")
+                    raise self._damaged(f"line {number} has no end")
 
     def _opened(self) -> BufferedIOBase:
         """To read; one that is not there is as good as empty."""
@@ -206,8 +201,10 @@ class Journal:
         try:
             record = parse_json(line)
         except ValueError as error:
-            text = f"{self.path} is damaged (line {number} is not JSON): move the run's folder away"
-            raise InputError(text) from error
+            raise self._damaged(f"line {number} is not JSON") from error
         if not isinstance(record, dict):
-            raise InputError(f"{self.path} is damaged (line {number} is no record): move the run's folder away")
+            raise self._damaged(f"line {number} is not a record")
         return record
+
+    def _damaged(self, problem: str) -> InputError:
+        return InputError(f"{self.path} is damaged ({problem}): move the run's folder away")

@@ -6,9 +6,8 @@ name. With the boot and the process namespace that the number belongs to, and wh
 
 import os
 import socket
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 
@@ -54,15 +53,6 @@ class Holder:
     host: str = field(default_factory=socket.gethostname)  # for people
     boot: str = field(default_factory=boot)
     namespace: str = field(default_factory=namespace)
-
-    @classmethod
-    def read(cls, content: Any) -> "Holder | None":
-        """From parsed JSON; None if it does not describe a holder."""
-        kinds = {part.name: part.type for part in fields(cls)}
-        if not isinstance(content, dict) or content.keys() != kinds.keys():
-            return None
-        whole = all(type(content[name]) is kind for name, kind in kinds.items())
-        return cls(**content) if whole else None
 
     @property
     def near(self) -> bool:

@@ -94,7 +94,7 @@ def fault(name: str) -> str:
     if name.endswith("/"):
         return "is a folder, not a file"
     if "" in parts or "." in parts or not name.isprintable() or any(len(part.encode()) > 255 for part in parts):
-        return "is no name for a file"
+        return "is not a valid file name"
     return ""
 
 
@@ -115,7 +115,7 @@ def _named(store: Store, studies: Iterable[str], runs: Iterable[str]) -> list[Pa
 def _contents(store: Store, folder: Path) -> tuple[dict[str, Path], dict[Path, str]]:
     """What of a run or a study to pack, by its name in the archive; and why other things in it cannot be."""
     if folder.is_symlink() or Run(folder).claim.holder:
-        return {}, {folder: LINK if folder.is_symlink() else "somebody is at work on it"}
+        return {}, {folder: LINK if folder.is_symlink() else "another process works on it"}
     # no process works on it elsewhere, and a finished run needs no more
     unwanted = AT_WORK if os.path.lexists(folder / "result.json") else HERE
     files: dict[str, Path] = {}

@@ -50,7 +50,6 @@ class Run:
 
     @property
     def machine(self) -> Machine:
-        """The machine that the run ran on."""
         return read_document(Machine, self.folder / "env.json", "environment")
 
     @property
@@ -107,10 +106,8 @@ class Run:
                 text = file.read(LONGEST_ERROR)
         except (OSError, InputError):
             return ""
-        last = re.sub(
-            r"^ordinate\.[\w.]+: ", "", text.strip().rpartition("\n")[2]
-        )  # a sentence for users needs no class
-        return brief(last)
+        last = text.strip().rpartition("\n")[2]
+        return brief(re.sub(r"^ordinate\.[\w.]+: ", "", last))  # a sentence for users needs no class
 
     def begin(self, config: dict[str, Any], machine: Machine) -> None:
         """Write what is run, and where."""
@@ -118,9 +115,7 @@ class Run:
             if not (self.folder / "config.json").exists():
                 write_json(self.folder / "config.json", config)
             elif read_json(self.folder / "config.json") != json.loads(json.dumps(config)):
-                raise InputError(
-                    f"{self.folder} holds a run with another configuration: use another store, or move it away"
-                )
+                raise InputError(f"{self.folder} holds another configuration: use another store, or move it away")
             try:
                 _ = self.machine
             except OtherVersionError:
@@ -136,7 +131,6 @@ class Run:
             write_atomic(self.folder / name, data)
 
     def record(self, records: Sequence[Record]) -> None:
-        """Add lines to the journal."""
         with self.writing():
             self.journal.append([write(record) for record in records])
 
@@ -188,7 +182,8 @@ class Run:
         """Files that are useless once their writer is dead: temporary ones, and checkpoints beside a result."""
         unused = AT_WORK if self.done else ("claim",)
         names = sorted(os.listdir(self.folder)) if self.folder.exists() else ()
-        paths = [self.folder / name for name in names if name in unused or _temporary(name)]
+        temporary = re.compile(r"\..*\.tmp")  # a process died while it replaced a file
+        paths = [self.folder / name for name in names if name in unused or temporary.fullmatch(name)]
         return [path for path in paths if not path.is_dir()]
 
     def _take(self) -> bool:
@@ -200,8 +195,3 @@ class Run:
                 if path != self.claim.path:
                     path.unlink(missing_ok=True)
             return True
-
-
-def _temporary(name: str) -> bool:
-    """Whether a process died while it replaced a file."""
-    return name.startswith(".") and name.endswith(".tmp")

@@ -38,8 +38,8 @@ class Store:
         except FileNotFoundError:
             pass
         except OSError as error:
-            problem = f"there can be no store at {self.folder} ({error.strerror})"
-            raise InputError(f"{problem}: choose another with --store") from error
+            where = f"{self.folder} ({error.strerror})"
+            raise InputError(f"there can be no store at {where}: choose another with --store") from error
 
     def check_writable(self) -> None:
         """Refuse, before any work is done, a path that cannot be written."""
@@ -132,8 +132,12 @@ def by_age(folder: Path, document: str) -> list[Path]:
     """
     ages: dict[Path, float] = {}
     for inner in inside(folder):
-        with suppress(FileNotFoundError, NotADirectoryError):
-            ages[inner] = _age(inner if inner.is_symlink() else inner / document)
+        try:
+            ages[inner] = (inner if inner.is_symlink() else inner / document).lstat().st_mtime
+        except PermissionError:
+            ages[inner] = 0.0  # reading it later raises the error
+        except (FileNotFoundError, NotADirectoryError):
+            pass
     return sorted(ages, key=lambda inner: ages[inner])
 
 
@@ -145,14 +149,6 @@ def inside(folder: Path) -> list[Path]:
         return []
     except OSError as error:
         raise InputError(f"{folder} cannot be read: {error.strerror}") from error
-
-
-def _age(path: Path) -> float:
-    """When it was written; 0 for what may not be read, so that reading it later raises the error."""
-    try:
-        return path.lstat().st_mtime
-    except PermissionError:
-        return 0.0
 
 
 def open_store(path: str | Path = USUAL) -> Store:

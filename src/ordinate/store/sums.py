@@ -1,6 +1,6 @@
 """Hashes of the files of a finished run, by which they are known to be what was written."""
 
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import get_args
 
@@ -9,7 +9,6 @@ from ordinate.results.run_result import HashedFile
 from ordinate.store.files import regular
 
 SUMMED: tuple[HashedFile, ...] = get_args(HashedFile)
-BLOCK = 2**20
 
 
 def file_sums(folder: Path) -> dict[HashedFile, str]:
@@ -29,8 +28,5 @@ def check_files(folder: Path, hashes: dict[HashedFile, str]) -> None:
 
 
 def _file_sum(path: Path) -> str:
-    found = sha256()
     with open(path, "rb", opener=regular) as file:
-        while block := file.read(BLOCK):
-            found.update(block)
-    return found.hexdigest()
+        return file_digest(file, "sha256").hexdigest()

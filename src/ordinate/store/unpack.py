@@ -53,13 +53,13 @@ def unpack(file: str | Path, folder: str | Path) -> None:
 @contextmanager
 def _opened(file: Path) -> Iterator[ZipFile]:
     if file.is_fifo() or file.is_char_device():  # it would be waited for, or has no end
-        raise InputError(f"{file} is no file: give one that was packed")
+        raise InputError(f"{file} is not a file: give one that was packed")
     try:
         archive = ZipFile(file)
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error
     except BROKEN as error:
-        raise InputError(f"{file} is not a zip file, or is damaged: ask for it again") from error
+        raise InputError(f"{file} is not a zip file, or is damaged: get a new copy") from error
     with archive:
         yield archive
 

@@ -81,7 +81,7 @@ def _of_report(folder: Path) -> Iterator[Fault]:
     """Something else in the place of a file that a report would write."""
     page = folder / "report.html"
     if os.path.lexists(page) and (page.is_symlink() or not page.is_file()):
-        yield Fault(page, f"{page} is no file: move it away")
+        yield Fault(page, f"{page} is not a file: move it away")
     for name in ("tables", "figures"):
         yield from bad_folder(folder / name)
 

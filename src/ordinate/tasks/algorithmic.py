@@ -150,9 +150,9 @@ class Algorithmic(Task):
 
     def solve(self, tokens: list[int]) -> list[int]:
         words = [WORDS[token] for token in tokens]
-        asked = words.index("?" if self.kind == "passkey" else "|")
-        answer = self.rule.solve(words, len(words) - asked)
-        return [UNSCORED] * asked + [IDS[word] for word in answer]
+        end = words.index("?" if self.kind == "passkey" else "|")
+        answer = self.rule.solve(words, len(words) - end)
+        return [UNSCORED] * end + [IDS[word] for word in answer]
 
     def example(self) -> list[int]:
         line = self.rule.write(random.Random(0), 3, 3)

@@ -1,4 +1,4 @@
-"""Which of two symbols there is more of."""
+"""The more frequent of two symbols."""
 
 import torch
 from torch.nn.functional import pad
@@ -9,7 +9,7 @@ ASK = 2  # the read-out token after the bits
 
 
 class BinaryMajority(Task):
-    """The more frequent bit, asked at a read-out token: 0 1 1 0 1 ? -> 1. Any number of zeros is equally likely, but
+    """The more frequent bit, answered at a read-out token: 0 1 1 0 1 ? -> 1. Any number of zeros is equally likely, but
     there are no ties. Order plays no part, so every encoding should solve it: a positive control."""
 
     family = "counting"

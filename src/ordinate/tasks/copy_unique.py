@@ -1,4 +1,4 @@
-"""Writing down once more what was read."""
+"""Copying a list."""
 
 import math
 from typing import Annotated
@@ -14,7 +14,7 @@ SHUFFLED = 2**22  # items that are put into a random order at once
 
 
 class CopyUnique(Task):
-    """Copy a list of different tokens. Every token occurs once, so each tells which one comes next:
+    """Copy a list of different tokens. Every token occurs once, so each determines the next one:
     < 7 2 5 | 7 2 5 -> . . . . 7 2 5 >, where < starts, | separates and > ends. A copy counts if all of it is right."""
 
     family = "copying"
@@ -57,7 +57,7 @@ class CopyUnique(Task):
         return [min(most, count - start) for start in range(0, count, most)]
 
     def chance(self, length: int, split: str = "id") -> float:
-        """One of all lists without repetition; there are too many long ones for a number to say so."""
+        """One of all lists without repetition; for long ones this underflows to 0."""
         return 1 / math.perm(self.items, length) if length < 200 else 0.0
 
     def solve(self, tokens: list[int]) -> list[int]:

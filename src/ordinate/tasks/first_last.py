@@ -53,7 +53,7 @@ class FirstLast(Task):
         items[:, -1] = torch.where(equal, first, other)
         if length >= 4:
             # Both values occur twice whatever the label, so that neither counts, nor one end together with counts,
-            # tell anything: first and last have to be compared. Shorter sequences have no room for it.
+            # reveal the answer: first and last have to be compared. Shorter sequences have no room for it.
             one = torch.randint(length - 2, (count, 1), generator=generator)
             two = (one + torch.randint(1, length - 2, (count, 1), generator=generator)) % (length - 2)
             items.scatter_(1, 1 + one, torch.where(equal, other, first)[:, None])
@@ -63,8 +63,8 @@ class FirstLast(Task):
     def _distances(self, items: Int[Tensor, "b n"]) -> Int[Tensor, "b n"]:
         """A stable sort puts equal items side by side in their order, so each finds the last one next to itself."""
         values, at = items.sort(dim=1, stable=True)
-        gaps = at.diff(dim=1).clamp(max=self.farthest).masked_fill(values.diff(dim=1) != 0, 0)
-        targets = torch.zeros_like(items).scatter(1, at[:, 1:], gaps)
+        distances = at.diff(dim=1).clamp(max=self.farthest).masked_fill(values.diff(dim=1) != 0, 0)
+        targets = torch.zeros_like(items).scatter(1, at[:, 1:], distances)
         targets[:, 0] = UNSCORED  # always 0
         return targets
 

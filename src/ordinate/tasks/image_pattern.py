@@ -10,21 +10,21 @@ from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task, letter
 
 
 class ImagePattern(Task):
-    """A square grid of symbols with one marked cell: which symbol stands a given number of rows below it and columns
+    """A square grid of symbols with one marked cell: which symbol is a given number of rows below it and columns
     to its right? The length is the side of the grid; tokens are its cells, row by row. With one down and two right:
-    * B A / C A D -> D, asked at the marked cell."""
+    * B A / C A D -> D, answered at the marked cell."""
 
     family = "distance"
 
     def __init__(
         self,
         *,
-        down: Annotated[int, Param("rows from the marked cell down to the one asked for; negative: up")] = 1,
+        down: Annotated[int, Param("rows from the marked cell down to the answer; negative: up")] = 1,
         right: Annotated[int, Param("columns from the marked cell to the right; negative: to the left")] = 2,
         vocabulary: Annotated[int, Param("different symbols", low=2, high=MOST_ITEMS)] = 16,
     ) -> None:
         if down == right == 0:
-            raise InputError("image_pattern cannot ask for the marked cell itself: choose down or right other than 0")
+            raise InputError("image_pattern cannot query the marked cell itself: choose down or right other than 0")
         self.down, self.right, self.mark = down, right, vocabulary
         super().__init__(
             vocabulary=vocabulary + 1,
@@ -48,8 +48,8 @@ class ImagePattern(Task):
             for step in (self.down, self.right)
         )
         marked = row * length + column
-        asked = tokens.gather(1, marked + self.down * length + self.right)
-        targets = torch.full_like(tokens, UNSCORED).scatter(1, marked, asked)
+        answers = tokens.gather(1, marked + self.down * length + self.right)
+        targets = torch.full_like(tokens, UNSCORED).scatter(1, marked, answers)
         line = torch.arange(length)
         return Batch(tokens.scatter(1, marked, self.mark), targets, torch.cartesian_prod(line, line)[None])
 

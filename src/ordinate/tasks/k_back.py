@@ -22,7 +22,9 @@ class KBack(Task):
     def __init__(
         self,
         *,
-        mode: Annotated[Literal["recall", "match"], Param("name the item k back, or tell if it is equal")] = "recall",
+        mode: Annotated[
+            Literal["recall", "match"], Param("name the item k back, or say whether it is equal")
+        ] = "recall",
         k: Annotated[
             int | tuple[int, ...],
             Param("steps back; of a list, each sequence draws one and is given it as a prefix token", low=1),
@@ -65,7 +67,7 @@ class KBack(Task):
     def _with_matches(
         self, match: Int[Tensor, "b n"], k: Int[Tensor, "b 1"], generator: torch.Generator
     ) -> Int[Tensor, "b n"]:
-        """Items that equal the one k back exactly where told to, and elsewhere are uniform over the others."""
+        """Items that equal the one k back exactly where `match` is 1, and elsewhere are uniform over the others."""
         index = torch.arange(match.shape[1])
         change = torch.randint(1, self.items, match.shape, generator=generator).masked_fill(match.bool(), 0)
         first = torch.randint(self.items, match.shape, generator=generator)

@@ -12,7 +12,7 @@ from ordinate.core.errors import InputError
 from ordinate.core.parameters import Param
 from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task
 
-PADDING, START, MIDDLE, END = range(4)  # markers are ids that values have too: the place alone tells which is meant
+PADDING, START, MIDDLE, END = range(4)  # values use these ids too: only the position distinguishes them
 
 HELD_OUT = 5
 
@@ -71,7 +71,7 @@ class Markers(Task):
         return index - before + 1, below + 1
 
     def groups(self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"]) -> dict[str, Bool[Tensor, "b n"]]:
-        at = torch.arange(1, tokens.shape[1] + 1).expand_as(tokens)  # the target's place: one past the token's
+        at = torch.arange(1, tokens.shape[1] + 1).expand_as(tokens)  # the target's position: one past the token's
         end = self.first + self.rest + 2
         marker, content = (at == self.first + 1) | (at == end), (at <= end) & (targets != UNSCORED)
         padding = (at > end) & (targets != UNSCORED)

@@ -10,15 +10,15 @@ from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task
 
 class ModularSum(Task):
     """For every position the sum of all earlier numbers modulo a base. The first answer is always 0 and is not
-    scored: 3 1 4 -> . 3 4. Up to base 5 it is trained at lengths 2 to 8; longer or larger sums nobody learns in a few
-    thousand steps, so larger bases, trained at 8 to 32, are there to show that."""
+    scored: 3 1 4 -> . 3 4. Up to base 5 it is trained at lengths 2 to 8; longer or larger sums are not learned in a
+    few thousand steps, so larger bases, trained at 8 to 32, serve as a negative control."""
 
     family = "counting"
 
     def __init__(
         self, *, base: Annotated[int, Param("numbers and sums run from 0 to base - 1", low=2, high=MOST_ITEMS)] = 5
     ) -> None:
-        # The causal mask tells which numbers are earlier, and a sum does not ask for their order.
+        # The causal mask shows which numbers are earlier, and a sum does not depend on their order.
         easy = base <= 5
         super().__init__(
             vocabulary=base, classes=base, shortest=2, needs_order=False, most_steps=3000,

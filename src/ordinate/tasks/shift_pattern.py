@@ -1,4 +1,4 @@
-"""A pattern that may stand anywhere."""
+"""A pattern at any position."""
 
 from itertools import permutations
 from typing import Annotated, Literal
@@ -14,10 +14,10 @@ from ordinate.core.task import MOST_ITEMS, UNSCORED, Batch, Task, letter
 
 
 class ShiftPattern(Task):
-    """Present: 1 if the pattern A B C stands somewhere in the sequence, 0 if its tokens stand there in another order:
-    X Y A B C Z ? -> 1 and X Y B C A Z ? -> 0. Where: both stand there, and at the end of each the answer tells which
-    one it was: A B C X B A C -> . . 1 . . . 0. Training and in-distribution data have the pattern in the first half of
-    its possible places, the split `shift` has it in the second."""
+    """Present: 1 if the sequence contains the pattern A B C, 0 if it contains its tokens in another order:
+    X Y A B C Z ? -> 1 and X Y B C A Z ? -> 0. Where: it contains both, and the answer at the end of each is 1 for the
+    pattern and 0 for the other: A B C X B A C -> . . 1 . . . 0. Training and in-distribution data have the pattern in
+    the first half of its possible positions, the split `shift` has it in the second."""
 
     family = "matching"
     variants = ({"mode": "where"},)
@@ -41,7 +41,7 @@ class ShiftPattern(Task):
                 f"shift_pattern with mode=where has no other order for a pattern of {pattern}: choose 3 or more"
             )
         self.mode, self.tokens, self.pattern = mode, vocabulary, pattern
-        # For `where` all orders end in the pattern's last token: the token at which it is asked must not tell.
+        # For `where` all orders end in the pattern's last token: the token that is scored must not reveal the answer.
         orders = [order for order in permutations(range(pattern)) if not where or order[-1] == pattern - 1]
         self.order, self.others = torch.tensor(orders[0]), torch.tensor(orders[1:])
         self.bits = torch.tensor([2**t if t < pattern else 0 for t in range(vocabulary)])
@@ -50,7 +50,7 @@ class ShiftPattern(Task):
             classes=2,
             readout="tokens" if where else "last",
             most_steps=2500,
-            # two places side by side in the first half, or one place in each half
+            # two patterns side by side in the first half, or one in each half
             shortest=3 * pattern + 1 if where else pattern + 1,
             because=f"room for a pattern of {pattern}",
             splits=("id", "shift"),
@@ -62,10 +62,10 @@ class ShiftPattern(Task):
 
     def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
         """Two versions are made that differ in the order of the planted tokens alone, and the label picks one of them:
-        so counts, places and everything around them are independent of the label."""
+        so counts, positions and the filler are independent of the label."""
         label = torch.randint(2, (count, 1), generator=generator)
         starts = self._starts(count, length, generator, split)
-        places = (starts[:, :, None] + torch.arange(self.pattern)).flatten(1)
+        positions = (starts[:, :, None] + torch.arange(self.pattern)).flatten(1)
         order = self.order.expand(count, -1)
         other = self.others[torch.randint(len(self.others), (count,), generator=generator)]
         where = self.mode == "where"
@@ -73,20 +73,20 @@ class ShiftPattern(Task):
 
         filler = torch.randint(self.tokens, (count, length), generator=generator)
         neutral = torch.randint(self.pattern, self.tokens, (count, length), generator=generator)
-        planted = torch.zeros(count, length, dtype=torch.bool).scatter(1, places, True)
+        planted = torch.zeros(count, length, dtype=torch.bool).scatter(1, positions, True)
         for version in (yes, no):
-            found = self._found(filler.scatter(1, places, version))
-            filler = torch.where(found & ~planted, neutral, filler)  # tokens outside the pattern: makes no new find
-        tokens = filler.scatter(1, places, torch.where(label.bool(), yes, no))
+            accidental = self._complete(filler.scatter(1, positions, version)) & ~planted
+            filler = torch.where(accidental, neutral, filler)  # tokens outside the pattern complete no other window
+        tokens = filler.scatter(1, positions, torch.where(label.bool(), yes, no))
         if where:
             ends = torch.cat((label, 1 - label), 1)
             return Batch(tokens, torch.full_like(tokens, UNSCORED).scatter(1, starts + self.pattern - 1, ends))
         return Batch(pad(tokens, (0, 1), value=self.tokens), label[:, 0])
 
     def _starts(self, count: int, length: int, generator: torch.Generator, split: str) -> Int[Tensor, "b blocks"]:
-        """Where planted tokens begin: one place, or for `where` two that do not overlap, all equally likely."""
-        places = length - self.pattern + 1
-        begin, end = (places // 2, places) if split == "shift" else (0, places // 2)
+        """Where planted tokens begin: one start, or for `where` two that do not overlap, all equally likely."""
+        starts = length - self.pattern + 1
+        begin, end = (starts // 2, starts) if split == "shift" else (0, starts // 2)
         if self.mode == "present":
             return torch.randint(begin, end, (count, 1), generator=generator)
         room = end - begin - (self.pattern - 1)
@@ -94,7 +94,7 @@ class ShiftPattern(Task):
         two = (one + torch.randint(1, room, (count, 1), generator=generator)) % room
         return begin + torch.cat((torch.minimum(one, two), torch.maximum(one, two) + self.pattern - 1), 1)
 
-    def _found(self, tokens: Int[Tensor, "b n"]) -> Bool[Tensor, "b n"]:
+    def _complete(self, tokens: Int[Tensor, "b n"]) -> Bool[Tensor, "b n"]:
         """Tokens inside a window that holds the whole pattern, in whatever order."""
         # p powers of two sum to 2^p - 1 only if they are the first p of them, each once
         whole = self.bits[tokens].unfold(1, self.pattern, 1).sum(dim=-1) == 2**self.pattern - 1
@@ -108,8 +108,8 @@ class ShiftPattern(Task):
         windows = [tokens[max(0, t - self.pattern + 1) : t + 1] for t in range(len(tokens))]
         if self.mode == "present":
             return [int(pattern in windows)]
-        asked = [sorted(window) == pattern and window[-1] == pattern[-1] for window in windows]
-        return [int(window == pattern) if ask else UNSCORED for window, ask in zip(windows, asked, strict=True)]
+        scored = [sorted(window) == pattern and window[-1] == pattern[-1] for window in windows]
+        return [int(window == pattern) if here else UNSCORED for window, here in zip(windows, scored, strict=True)]
 
     def example(self) -> list[int]:
         pattern, outside = list(range(self.pattern)), self.tokens - 1

@@ -1,4 +1,4 @@
-"""Values that count only where they stand."""
+"""Values that count only at given positions."""
 
 from typing import Annotated
 
@@ -9,14 +9,14 @@ from torch import Tensor
 from ordinate.core.parameters import Param
 from ordinate.core.task import MOST_ITEMS, Batch, Task
 
-# For every class two places and the values that stand there, counted from 0, as the document S1 states them.
+# For every class two positions, counted from 0, and their values, as the document S1 states them.
 RULES = (((3, 5), (7, 8)), ((5, 3), (10, 9)), ((15, 7), (20, 4)))
 
 
 class ValueAtPosition(Task):
-    """Tells the class of a sequence by two values at two places. Class 0 has value 5 at position 3 and 8 at 7, class 1
-    has 3 at 5 and 9 at 10, class 2 has 7 at 15 and 4 at 20. Balanced: the values of the other classes are there too,
-    at wrong places, so that counting tokens tells nothing."""
+    """Classify a sequence by two values at two positions. Class 0 has value 5 at position 3 and 8 at 7, class 1
+    has 3 at 5 and 9 at 10, class 2 has 7 at 15 and 4 at 20. Balanced: the values of the other classes occur too, at
+    wrong positions, so that counts of tokens reveal nothing."""
 
     family = "position"
     variants = ({"balanced": False},)
@@ -35,8 +35,8 @@ class ValueAtPosition(Task):
             form="bidirectional",
             readout="mean",
             train_lengths=(32, 32),
-            shortest=1 + max(place for rule in RULES for place, _ in rule),
-            because="its last place is position 20",
+            shortest=1 + max(position for rule in RULES for position, _ in rule),
+            because="it reads position 20",
             dataset=5000,
         )
         self.balanced = balanced
@@ -50,10 +50,10 @@ class ValueAtPosition(Task):
         return make(label, length, generator)
 
     def _balanced(self, label: Int[Tensor, " b"], length: int, generator: torch.Generator) -> Batch:
-        """Six places are overwritten with the six values whatever the class, the rest never holds them."""
+        """Overwrite six positions with the six values, whatever the class; no other position holds them."""
         tokens = self.fillers[torch.randint(len(self.fillers), (len(label), length), generator=generator)]
         own = self.places.view(len(RULES), -1)[label]
-        # All places in random order, the class's own last. A value that would get its right place takes a spare one.
+        # All positions in random order, the class's own last. A value drawn to its right position takes a spare one.
         order = torch.rand(tokens.shape, generator=generator).scatter(1, own, 2.0).argsort(dim=1)
         drawn, spare = order[:, : len(self.places)], order[:, len(self.places) : 2 * len(self.places)]
         wrong = torch.where(drawn == self.places, spare, drawn)
@@ -76,12 +76,12 @@ class ValueAtPosition(Task):
         return 1 / len(RULES)
 
     def solve(self, tokens: list[int]) -> list[int]:
-        return [name for name, rule in enumerate(RULES) if all(tokens[place] == value for place, value in rule)]
+        return [name for name, rule in enumerate(RULES) if all(tokens[position] == value for position, value in rule)]
 
     def example(self) -> list[int]:
         tokens = [0] * self.shortest
-        for place, value in ((3, 5), (7, 8), (1, 3), (6, 9), (12, 7), (18, 4)):
-            tokens[place] = value
+        for position, value in ((3, 5), (7, 8), (1, 3), (6, 9), (12, 7), (18, 4)):
+            tokens[position] = value
         return tokens
 
     def answer(self, target: int) -> str:

@@ -15,7 +15,7 @@ from ordinate.store.files import read_bytes
 from ordinate.text import tokenizer
 from ordinate.text.manifest import SPLITS, TOKENIZER, Manifest, Split, read_manifest, shard_name
 from ordinate.text.order import permuted
-from ordinate.text.shard import Shard, open_shard
+from ordinate.text.shard import Shard, open_shard, unusable
 
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]  # tokens, and for each the number of its document
 
@@ -34,16 +34,13 @@ class Corpus:
         return self.manifest.recipe.vocabulary
 
     def tokens(self, split: Split) -> int:
-        """How many there are."""
         return int(self._ends[split][0][-1])
 
     def read(self, split: Split, start: int, count: int) -> Tokens:
         """So many tokens of the split's stream from `start` on, and the running number of each one's document."""
         if start < 0 or count < 0 or start + count > self.tokens(split):
-            raise InputError(
-                f"tokens {start:,} to {start + count:,} of {split!r} were asked for, and {self.folder} has "
-                f"{self.tokens(split):,}"
-            )
+            wanted = f"tokens {start:,} to {start + count:,} of {split!r}"
+            raise InputError(f"{wanted} were requested, and {self.folder} has {self.tokens(split):,}")
         ends, documents = self._ends[split]
         parts: list[Tokens] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         at, stop = start, start + count
@@ -83,7 +80,7 @@ class Corpus:
             return count
         raise InputError(
             f"{self.folder} is smaller than one sequence: {self.tokens(split):,} tokens of {split!r} for length "
-            f"{length:,}: prepare more text or ask for shorter sequences"
+            f"{length:,}: prepare more text or choose shorter sequences"
         )
 
     @cached_property
@@ -128,13 +125,9 @@ def open_corpus(folder: str | Path, *, verify: bool = False) -> Corpus:
         for number, header in enumerate(manifest.shards[split]):
             shard = open_shard(folder / shard_name(split, number))
             if shard.header.tokenizer != manifest.tokenizer:
-                raise InputError(
-                    f"{shard.path} was made with another tokenizer than {folder}'s: put the right one there"
-                )
+                raise InputError(f"{shard.path} was made with another tokenizer than {folder}'s: restore the right one")
             if shard.header != header:
-                raise InputError(
-                    f"{shard.path} is not the shard that the manifest names: remove the folder and prepare it again"
-                )
+                raise unusable(shard.path, "is not the shard that the manifest names")
             if verify:
                 shard.verify()
     return Corpus(folder, manifest, fingerprint)
@@ -145,6 +138,6 @@ def _check_tokenizer(folder: Path, manifest: Manifest) -> None:
     try:
         found = sha256(read_bytes(path)).hexdigest()
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): remove the folder and prepare it again") from error
+        raise unusable(path, f"cannot be read ({error.strerror})") from error
     if found != manifest.tokenizer:
-        raise InputError(f"{path} is not the tokenizer that the manifest names: remove the folder and prepare it again")
+        raise unusable(path, "is not the tokenizer that the manifest names")

@@ -62,6 +62,9 @@ class Manifest:
     def total(self, split: Split, what: Count) -> int:
         return sum(int(getattr(header, what)) for header in self.shards[split])
 
+    def write(self, folder: Path) -> None:
+        write_json(folder / MANIFEST, {"schema": SCHEMA, **asdict(self)})
+
 
 def shard_name(split: Split, number: int) -> str:
     return f"{split}-{number:05d}.bin"
@@ -74,11 +77,7 @@ def write_recipe(folder: Path, recipe: CorpusRecipe, survey: Survey) -> None:
 def read_recipe(folder: Path) -> tuple[CorpusRecipe, Survey] | None:
     """The recipe and survey of a folder, if preparation has begun."""
     path = folder / RECIPE
-    return _parsed(path, lambda content: (_recipe(content), _survey(content))) if path.exists() else None
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    write_json(folder / MANIFEST, {"schema": SCHEMA, **asdict(manifest)})
+    return _parsed(path, _recipe_and_survey) if path.exists() else None
 
 
 def read_manifest(folder: Path) -> tuple[Manifest, str]:
@@ -104,18 +103,15 @@ def _parsed(path: Path, parse: Callable[[dict[str, Any]], C]) -> C:
 
 def _manifest(content: dict[str, Any]) -> Manifest:
     shards = {split: [from_plain(Header, header) for header in content["shards"][split]] for split in SPLITS}
-    manifest = Manifest(_recipe(content), _survey(content), str(content["tokenizer"]), shards)
+    manifest = Manifest(*_recipe_and_survey(content), str(content["tokenizer"]), shards)
     made_with = {(header.vocabulary, header.tokenizer) for split in SPLITS for header in shards[split]}
     if len(shards["train"]) != len(shards["valid"]) or made_with != {(manifest.recipe.vocabulary, manifest.tokenizer)}:
         raise ValueError("shards that do not belong together")
     return manifest
 
 
-def _recipe(content: dict[str, Any]) -> CorpusRecipe:
-    return from_plain(CorpusRecipe, content["recipe"])
-
-
-def _survey(content: dict[str, Any]) -> Survey:
+def _recipe_and_survey(content: dict[str, Any]) -> tuple[CorpusRecipe, Survey]:
     survey = content["survey"]
     files = [File(str(name), int(size), str(digest)) for name, size, digest in survey["files"]]
-    return Survey({str(key): str(value) for key, value in survey["origin"].items()}, files, int(survey["valid_below"]))
+    origin = {str(key): str(value) for key, value in survey["origin"].items()}
+    return from_plain(CorpusRecipe, content["recipe"]), Survey(origin, files, int(survey["valid_below"]))

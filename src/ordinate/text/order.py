@@ -17,21 +17,21 @@ def permuted(index: NDArray[np.integer[Any]] | int, count: int, key: int) -> NDA
     A Feistel network shuffles the next larger square of a power of two; what falls outside `count` is sent through
     again until it falls inside (cycle walking), which takes four turns or fewer on average.
     """
-    places = np.asarray(index, dtype=np.int64)
-    if places.size and (places.min() < 0 or places.max() >= count):
-        raise InputError(f"an index must be at least 0 and below {count:,}, got {places.min():,} to {places.max():,}")
+    indices = np.asarray(index, dtype=np.int64)
+    if indices.size and (indices.min() < 0 or indices.max() >= count):
+        raise InputError(f"an index must be at least 0 and below {count:,}, got {indices.min():,} to {indices.max():,}")
     half = np.uint64(max(1, ((count - 1).bit_length() + 1) // 2))
-    walked = places.astype(np.uint64).reshape(-1)
+    walked = indices.astype(np.uint64).reshape(-1)
     outside = np.arange(walked.size)
     while outside.size:
         walked[outside] = _feistel(walked[outside], half, key)
         outside = outside[walked[outside] >= count]
-    return walked.astype(np.int64).reshape(places.shape)
+    return walked.astype(np.int64).reshape(indices.shape)
 
 
-def _feistel(places: NDArray[np.uint64], half: np.uint64, key: int) -> NDArray[np.uint64]:
+def _feistel(indices: NDArray[np.uint64], half: np.uint64, key: int) -> NDArray[np.uint64]:
     mask = (np.uint64(1) << half) - np.uint64(1)
-    left, right = places >> half, places & mask
+    left, right = indices >> half, indices & mask
     for turn in range(ROUNDS):
         salt = _mixed(np.array([(key + (turn + 1) * 0x9E3779B97F4A7C15) & _WORD], dtype=np.uint64))
         left, right = right, left ^ (_mixed(right + salt) & mask)

@@ -27,8 +27,7 @@ def carry_out(work: Sequence[Work], *, processes: int, threads: int, watch: Adva
         return
     spawn = get_context("spawn")  # a fork in a process with threads may hang
     counter, before = spawn.Value("q", 0), set(active_children())
-    begin = (counter, threads)
-    executor = ProcessPoolExecutor(min(processes, len(work) or 1), spawn, initializer=_begin, initargs=begin)
+    executor = ProcessPoolExecutor(min(processes, len(work) or 1), spawn, _begin, (counter, threads))
     try:
         waiting = {executor.submit(_do, task) for task in work}
         seen = 0
@@ -43,9 +42,8 @@ def carry_out(work: Sequence[Work], *, processes: int, threads: int, watch: Adva
         for process in set(active_children()) - before:
             process.kill()
         if isinstance(error, BrokenProcessPool):
-            raise InputError(
-                "a worker was killed, perhaps because memory ran out: start again with fewer --workers to go on"
-            ) from error
+            killed = "a worker was killed, perhaps because memory ran out: start again with fewer --workers"
+            raise InputError(killed) from error
         raise
     finally:
         executor.shutdown(cancel_futures=True)

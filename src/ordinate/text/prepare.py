@@ -14,17 +14,7 @@ from ordinate.core.errors import InputError
 from ordinate.store.files import no_link, read_bytes, write_atomic
 from ordinate.text.corpus import Corpus, open_corpus
 from ordinate.text.jobs import LearnTokenizer, PreparedSource, TokenizePiece
-from ordinate.text.manifest import (
-    MANIFEST,
-    SPLITS,
-    TOKENIZER,
-    Manifest,
-    Survey,
-    read_recipe,
-    shard_name,
-    write_manifest,
-    write_recipe,
-)
+from ordinate.text.manifest import MANIFEST, SPLITS, TOKENIZER, Manifest, Survey, read_recipe, shard_name, write_recipe
 from ordinate.text.pool import Work, carry_out
 from ordinate.text.request import PrepareRequest
 from ordinate.text.shard import Header, open_shard
@@ -118,7 +108,7 @@ class _Preparation:
         manifest = self._manifest()
         if not manifest.total("train", "tokens"):
             raise InputError("all documents are the same: a corpus needs one to validate on and others to train on")
-        write_manifest(self.folder, manifest)
+        manifest.write(self.folder)
         shutil.rmtree(self.kept.downloads, ignore_errors=True)
 
     def _tokenizer(self) -> None:
@@ -131,11 +121,10 @@ class _Preparation:
         self._do("learning a tokenizer", size, [task], processes=min(1, self.workers), threads=max(1, self.workers))
 
     def _shards(self) -> None:
-        missing = [number for number in range(len(self.pieces)) if not self.kept.has(number)]
-        below, seed = self.survey.valid_below, self.recipe.seed
-        tasks = [TokenizePiece(self.kept, self.pieces[n], n, self.recipe.vocabulary, below, seed) for n in missing]
-        size = sum(task.piece.size for task in tasks)
-        self._do("tokenizing", size, tasks, processes=self.workers, threads=1)
+        vocabulary, below, seed = self.recipe.vocabulary, self.survey.valid_below, self.recipe.seed
+        missing = [(n, piece) for n, piece in enumerate(self.pieces) if not self.kept.has(n)]
+        tasks = [TokenizePiece(self.kept, piece, n, vocabulary, below, seed) for n, piece in missing]
+        self._do("tokenizing", sum(piece.size for _, piece in missing), tasks, processes=self.workers, threads=1)
 
     def _do(self, stage: str, size: int, tasks: Sequence[Work], *, processes: int, threads: int) -> None:
         done, began = 0, time.monotonic()

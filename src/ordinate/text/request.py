@@ -45,16 +45,11 @@ def request(
         vocabulary = found.vocabulary if path is None else _vocabulary(path)
     valid = found.valid if valid is None else valid
     _check(vocabulary, valid, seed, max_shards, tokenizer_bytes, path)
+    digest = "" if path is None else sha256(read_bytes(path)).hexdigest()
     recipe = CorpusRecipe(
-        source=found.kind,
-        revision=found.revision,
-        max_shards=max_shards or 0,
-        vocabulary=vocabulary,
-        tokenizer="" if path is None else sha256(read_bytes(path)).hexdigest(),
-        tokenizer_bytes=tokenizer_bytes,
-        valid=float(valid),
-        seed=seed,
-    )
+        source=found.kind, revision=found.revision, max_shards=max_shards or 0, vocabulary=vocabulary,
+        tokenizer=digest, tokenizer_bytes=tokenizer_bytes, valid=float(valid), seed=seed,
+    )  # fmt: skip
     return PrepareRequest(found, recipe, path)
 
 

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
-from hashlib import sha256
+from hashlib import file_digest, sha256
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TypeVar
@@ -94,13 +95,10 @@ class ShardWriter:
             VERSION, self.dtype.str, self.vocabulary, self.tokenizer, int(lengths.sum()), len(lengths), self.bytes,
             self.replaced, "",
         )  # fmt: skip
-        digest = sha256()
+        digest, after_tokens = sha256(), (bytes(header.padding), starts.astype(START).tobytes())
         with self.spool, replacing(self.path) as file:
             file.write(bytes(HEADER))
-            for block in self._shuffled(order, lengths):
-                digest.update(block)
-                file.write(block)
-            for block in (bytes(header.padding), starts.astype(START).tobytes()):
+            for block in chain(self._shuffled(order, lengths), after_tokens):
                 digest.update(block)
                 file.write(block)
             file.seek(0)
@@ -144,15 +142,16 @@ class Shard:
 
     def verify(self) -> None:
         """Read all of it, and refuse it if a byte has changed since it was written."""
-        digest = sha256()
         with open(self.path, "rb", opener=regular) as file:
             file.seek(HEADER)
-            while block := file.read(BLOCK):
-                digest.update(block)
-        if digest.hexdigest() != self.header.sha256:
-            raise InputError(
-                f"{self.path} is damaged (another hash than its header says): remove the folder and prepare it again"
-            )
+            found = file_digest(file, "sha256").hexdigest()
+        if found != self.header.sha256:
+            raise unusable(self.path, "is damaged (another hash than its header says)")
+
+
+def unusable(path: Path, problem: str) -> InputError:
+    """The error for a file of a corpus that cannot be used as it is."""
+    return InputError(f"{path} {problem}: remove the folder and prepare it again")
 
 
 def open_shard(path: Path) -> Shard:
@@ -162,23 +161,17 @@ def open_shard(path: Path) -> Shard:
             text = file.read(HEADER)
         size = path.stat().st_size
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): remove the folder and prepare it again") from error
+        raise unusable(path, f"cannot be read ({error.strerror})") from error
     if not text.startswith(MAGIC):
-        raise InputError(f"{path} is no shard of tokens: remove the folder and prepare it again")
+        raise unusable(path, "is not a shard of tokens")
     try:
         content = json.loads(text.removeprefix(MAGIC))
         version = content["version"]
         header = from_plain(Header, content) if version == VERSION else None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(
-            f"{path} is damaged (its header cannot be read): remove the folder and prepare it again"
-        ) from error
+        raise unusable(path, "is damaged (its header cannot be read)") from error
     if header is None:
-        raise InputError(
-            f"{path} is of version {version}, and this ordinate reads {VERSION}: remove the folder and prepare it again"
-        )
+        raise unusable(path, f"is of version {version}, and this ordinate reads {VERSION}")
     if header.dtype != dtype_of(header.vocabulary) or size != header.file_size:
-        raise InputError(
-            f"{path} is damaged (its header does not fit its size): remove the folder and prepare it again"
-        )
+        raise unusable(path, "is damaged (its header does not fit its size)")
     return Shard(path, header)

@@ -44,10 +44,10 @@ def load(path: Path) -> Any:
     try:
         tokenizer = tokenizers.Tokenizer.from_str(text)
     except Exception as error:  # the library raises nothing more special
-        raise InputError(f"{path} is no tokenizer of the package tokenizers: {error}") from error
+        raise InputError(f"{path} is not a tokenizer of the package tokenizers: {error}") from error
     ids = tokenizer.get_vocab()
     if ids.get(END) != END_ID or not ids.keys() >= set(tokenizers.pre_tokenizers.ByteLevel.alphabet()):
-        raise InputError(f"{path} is no tokenizer of bytes with {END} as id {END_ID}: take one of a prepared corpus")
+        raise InputError(f"{path} is not a tokenizer of bytes with {END} as id {END_ID}: take one of a prepared corpus")
     tokenizer.encode_special_tokens = True
     return tokenizer
 

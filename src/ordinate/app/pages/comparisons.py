@@ -11,7 +11,6 @@ from ordinate.studies.study_store import StoredStudy
 
 
 def page() -> None:
-    """Choose one; see it."""
     st.title("Comparisons", anchor=False)
     found, damaged = _all()
     for sentence in damaged:

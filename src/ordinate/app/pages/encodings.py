@@ -1,11 +1,11 @@
-"""Encodings: one explained, with its parameters to turn and pictures that follow, or two side by side."""
+"""Encodings: one explained, with controls for its parameters and pictures that follow, or two side by side."""
 
 import streamlit as st
 
 
 def page() -> None:
     """Pickers, the model around them, and one column for each encoding."""
-    from ordinate.app import encoding_controls as controls  # torch: not before somebody looks at an encoding
+    from ordinate.app import encoding_controls as controls  # imports torch: only when this page is opened
     from ordinate.app import encoding_view as view
 
     st.title("Encodings", anchor=False)
@@ -16,8 +16,8 @@ def page() -> None:
         second = controls.pick("beside", "Beside it", needed=False)
     setting = controls.ask_setting()
     if not second:
-        view.show("encoding", first, setting, upcast=True)
+        view.show("encoding", first, setting, wide=True)
         return
     for column, slot, text in zip(st.columns(2, gap="medium"), ("encoding", "beside"), (first, second), strict=True):
         with column:
-            view.show(slot, text, setting, upcast=False)
+            view.show(slot, text, setting, wide=False)

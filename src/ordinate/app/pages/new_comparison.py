@@ -1,5 +1,6 @@
 """Compare: choose a task, encodings and settings; start; watch; understand."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from ordinate.app import jobs, live_view, stores
-from ordinate.app.compare_form import Asked, addressed, ask, stands
+from ordinate.app.compare_form import FormValues, addressed, draw_form, form_shows
 from ordinate.app.figure_view import plain
 from ordinate.core.errors import InputError
 from ordinate.store import Store
@@ -30,7 +31,7 @@ def page() -> None:
         task = st.selectbox("Task", names, index=_first(names), key="task", bind="query-params")
         if task is None:
             return
-        _describe(_told(task))
+        _describe(_facts(task))
         form = st.container()
     begun = bool(study_store.names(stores.own()))
     if not begun:  # there is nothing but examples: they need not wait for the form
@@ -49,10 +50,10 @@ def page() -> None:
 
 
 def _show(job: Job | None, task: str) -> None:
-    """The comparison that was asked for as far as it is, or what is known already."""
+    """The state of this comparison; before it starts, an example on the same task."""
     found = _known(job, task)
     if found is None:
-        st.info("Nobody has compared encodings on this task here yet: press Start.", icon=":material/play_arrow:")
+        st.info("No comparison on this task yet: press Start.", icon=":material/play_arrow:")
         return
     store, kept, mine = found
     if not mine:
@@ -61,25 +62,27 @@ def _show(job: Job | None, task: str) -> None:
 
 
 def _first(names: list[str]) -> int:
-    """The task that stands there at the start: that of the example which was made last."""
-    examples = stores.named("examples")
-    for name in reversed(study_store.names(examples)):
-        with suppress(InputError):  # a damaged one is no reason to show nothing
-            task = study_store.find(examples, name).study.tasks[0]
-            if task in names:
-                return names.index(task)
-    return 0
+    """The index of the task shown first: that of the latest example."""
+    return next((names.index(task) for kept in _examples() if (task := kept.study.tasks[0]) in names), 0)
+
+
+def _examples() -> Iterator[StoredStudy]:
+    """The shipped comparisons, latest first, without damaged ones."""
+    store = stores.named("examples")
+    for name in reversed(study_store.names(store)):
+        with suppress(InputError):
+            yield study_store.find(store, name)
 
 
 @st.cache_data(show_spinner=False)
-def _told(task: str) -> dict[str, Any]:
+def _facts(task: str) -> dict[str, Any]:
     from ordinate import tasks
 
     return tasks.describe(task)
 
 
 def _describe(facts: dict[str, Any]) -> None:
-    """Plain words, one problem with its answer, and what guessing gives."""
+    """Description, one problem with its answer, and the score of chance."""
     st.markdown(plain(facts["words"]))
     st.code(facts["example"], language=None)
     values = {f"{value:.3g}" for value in facts["chance"].values()}
@@ -91,28 +94,26 @@ def _describe(facts: dict[str, Any]) -> None:
 
 
 def _prepared(task: str) -> Job | None:
-    """The comparison that was asked for; a mistake is told in place of it, and leaves the rest of the page alone."""
+    """The comparison in the form, or none with an error; the rest of the page is still drawn."""
     try:
-        return _planned(ask(task), stores.own().folder)
+        return _planned(draw_form(task), stores.own().folder)
     except InputError as error:
         st.error(plain(str(error)))
         return None
 
 
 def _refused(address: dict[str, str]) -> None:
-    """A link that somebody wrote or kept may ask for what the form does not offer, and would get something else."""
-    missing = [f"{key}={text}" for key, text in address.items() if not stands(key, text)]
+    """Warn about values in the address that the form does not offer."""
+    missing = [f"{key}={text}" for key, text in address.items() if not form_shows(key, text)]
     if missing:
-        usual = "the usual value stands" if len(missing) == 1 else "the usual values stand"
-        st.warning(plain(f"This form has no {', '.join(missing)}, as the address asks: {usual} there."))
+        used = "the default is used" if len(missing) == 1 else "the defaults are used"
+        st.warning(plain(f"This form has no {', '.join(missing)}, which the address requests: {used}."))
 
 
-@st.cache_resource(max_entries=64, show_spinner="Planning", hash_funcs={Asked: repr})
-def _planned(asked: Asked, store: Path) -> Job:
+@st.cache_resource(max_entries=64, show_spinner="Planning", hash_funcs={FormValues: repr})
+def _planned(form: FormValues, store: Path) -> Job:
     """Planning tries every model once, which takes a moment."""
-    return prepare(
-        asked.task, asked.encodings, seeds=asked.seeds, rates=asked.rates, store=store, settings=asked.settings
-    )  # fmt: skip
+    return prepare(form.task, form.encodings, seeds=form.seeds, rates=form.rates, store=store, settings=form.settings)
 
 
 def _ahead(job: Job) -> None:
@@ -138,16 +139,10 @@ def _looked(study: str, store: str, stamp: float, _job: Job) -> Forecast:
 
 
 def _known(job: Job | None, task: str) -> tuple[Store, StoredStudy, bool] | None:
-    """The comparison as it was asked for if it was begun; otherwise an example of the same task."""
+    """This comparison if it was started; otherwise an example on the same task."""
     if job is not None and (job.folder / "study.json").exists():
         return job.store, study_store.find(job.store, job.study.id), True
-    examples = stores.named("examples")
-    for name in reversed(study_store.names(examples)):
-        with suppress(InputError):
-            kept = study_store.find(examples, name)
-            if kept.study.tasks == (task,):
-                return examples, kept, False
-    return None
+    return next(((stores.named("examples"), kept, False) for kept in _examples() if kept.study.tasks == (task,)), None)
 
 
 def _brief(kept: StoredStudy) -> str:

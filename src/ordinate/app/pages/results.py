@@ -1,4 +1,4 @@
-"""Your results: what the statistics say of results that were made elsewhere."""
+"""Your results: the statistics of results from elsewhere."""
 
 import hashlib
 from io import BytesIO
@@ -35,28 +35,19 @@ COLUMNS = (
     ("encoding", "yes", "rotation", "What is compared; any names."),
     ("task", "yes", "recall", "What it was tested on; any names."),
     ("seed", "yes", "1", "A whole number. Give every encoding the same seeds."),
-    ("length", "yes", "64", "Of the sequences that were scored."),
-    (
-        "split",
-        "yes",
-        "ood",
-        "id: as in training. ood: longer. shift: other places. valid: chose settings, not reported.",
-    ),
-    ("score", "yes", "0.974", "From 0 to 1; a loss with direction lower. Empty: it cannot go there. nan: it diverged."),
-    ("chance", "", "0.0625", "What guessing scores there; 0 without this column."),
-    ("n", "", "1000", "How many sequences the score is of."),
+    ("length", "yes", "64", "Length of the scored sequences."),
+    ("split", "yes", "ood", "id: as in training. ood: longer. shift: other positions. valid: to choose settings."),
+    ("score", "yes", "0.974", "0 to 1, or a loss (direction lower). Empty: refused by the encoding. nan: diverged."),
+    ("chance", "", "0.0625", "Score of guessing at this length; 0 without this column."),
+    ("n", "", "1000", "Number of sequences that were scored."),
     ("bar", "", "0.95", "The score from which a task counts as learned."),
     ("direction", "", "higher", "higher or lower: which scores are better."),
 )
 
 
 def page() -> None:
-    """Take a file; say what is in it."""
     st.title("Your results", anchor=False)
-    st.markdown(
-        "Scores of encodings that you trained elsewhere, one row for each seed and length: see what the statistics "
-        "allow to be said of them, and take the report."
-    )
+    st.markdown("Upload scores of encodings trained elsewhere, one row for each seed and length, for a full report.")
     given = st.file_uploader("A CSV file of results", key="results")
     st.caption(
         f"UTF-8 text with commas, semicolons or tabs and a line of column names; up to {MOST_ROWS:,} rows and "
@@ -82,7 +73,7 @@ def _try() -> None:
 
 
 def _say(name: str, content: bytes) -> None:
-    """What the file says, or what is wrong with it."""
+    """The analysis of a file, or what is wrong with it."""
     name = short(name, 80)
     try:
         comparison = _compared(name, content)

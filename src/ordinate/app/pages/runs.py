@@ -15,10 +15,9 @@ MOST = 12  # runs side by side
 
 
 def page() -> None:
-    """The table, and what was chosen in it."""
     st.title("Runs", anchor=False)
     name, empty = _store()
-    store = stores.own() if name == "own" else stores.named(name)
+    store = stores.named(name)
     if empty:
         st.info(
             f"Your store has no runs yet ({plain(str(stores.own().folder))}). Press **Start** on the page Compare; "
@@ -29,11 +28,11 @@ def page() -> None:
     rows, damaged = run_list.rows(store, keep=name == "own")
     if not rows:
         return
-    asked = _asked()
+    wanted = _wanted()
     shown = run_list.filtered(rows)
     running = {row.run for row in rows if row.state == "running"}
     st.caption(_counted(len(shown), len(rows), len(running)))
-    run_list.table(shown, _known(asked, rows), _choose)
+    run_list.table(shown, _known(wanted, rows), _choose)
     if damaged:
         with st.expander(f"Damaged: {len(damaged)}", icon=":material/warning:"):
             st.dataframe({"run": list(damaged), "what is wrong": list(damaged.values())}, hide_index=True)
@@ -41,7 +40,7 @@ def page() -> None:
         "Runs shown", key="run", bind="query-params", placeholder="tick rows above, or give ids with commas",
         help="The first digits of an id are enough.",
     )  # fmt: skip
-    runs = [run for start in asked if (run := _find(store, start, rows))]
+    runs = [run for start in wanted if (run := _find(store, start, rows))]
     if len(runs) > MOST:
         st.warning(f"{len(runs)} runs are chosen; the first {MOST} are shown side by side.")
     if runs:
@@ -66,14 +65,14 @@ def _counted(shown: int, every: int, running: int) -> str:
     return text + (f", {running} running" if running else "") + ". Tick rows to see them in full, or side by side."
 
 
-def _asked() -> list[str]:
-    """The ids that stand in the address, or their first digits."""
+def _wanted() -> list[str]:
+    """The ids in the address, or their first digits."""
     text = st.session_state["run"] if "run" in st.session_state else st.query_params.get("run", "")
     return list(dict.fromkeys(part.strip() for part in str(text or "").split(",") if part.strip()))
 
 
-def _known(asked: Sequence[str], rows: Sequence[RunSummary]) -> list[str]:
-    return [row.run for start in asked for row in rows if row.run.startswith(start)]
+def _known(wanted: Sequence[str], rows: Sequence[RunSummary]) -> list[str]:
+    return [row.run for start in wanted for row in rows if row.run.startswith(start)]
 
 
 def _choose(ids: list[str]) -> None:
@@ -81,7 +80,7 @@ def _choose(ids: list[str]) -> None:
 
 
 def _find(store: Store, start: str, rows: Sequence[RunSummary]) -> Run | None:
-    """The run of this id; a sentence in place of one that is not there."""
+    """The run whose id starts so; without exactly one, show an error."""
     found = [row.run for row in rows if row.run.startswith(start)]
     if len(found) == 1:
         return store.run(found[0])

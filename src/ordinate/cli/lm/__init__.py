@@ -2,19 +2,16 @@
 
 import typer
 
-from ordinate.cli.lm import plan as plan_command
-from ordinate.cli.lm import prepare as prepare_command
-from ordinate.cli.lm import sizes as sizes_command
-from ordinate.cli.lm import train as train_command
+from ordinate.cli.lm import plan, prepare, sizes, train
 
 app = typer.Typer(
-    help="Language models that differ in their encoding alone: prepare text, plan, train.",
+    help="Train language models that differ only in their encoding: prepare text, plan, train.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("sizes")(sizes_command.run)
-app.command("prepare")(prepare_command.run)
-app.command("plan")(plan_command.run)
-app.command("train")(train_command.run)
+app.command("sizes")(sizes.run)
+app.command("prepare")(prepare.run)
+app.command("plan")(plan.run)
+app.command("train")(train.run)

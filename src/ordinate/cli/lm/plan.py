@@ -1,41 +1,31 @@
-"""`ordinate lm plan`: what training would do, and what it would cost."""
+"""`ordinate lm plan`: the segments of a training, and their cost."""
 
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from ordinate.cli.lm.request import (
-    CHECKPOINTS,
-    Budget,
-    Data,
-    Device,
-    Encoding,
-    LMRequest,
-    Root,
-    Seed,
-    Settings,
-    Size,
-    resolve_request,
-)  # fmt: skip
-from ordinate.cli.options import AsJson, read_settings
+from ordinate.cli.console import console, table
+from ordinate.cli.lm import request as shared
+from ordinate.cli.options import AsJson
+from ordinate.core.display import duration
 
-SHARE = 0.5  # of the speed of a large product, which training reaches about half of
+SHARE = 0.5  # of the speed of a large matrix product, which training reaches
 
 
 def run(
-    size: Size,
-    encoding: Encoding,
-    settings: Settings = None,
-    budget: Budget = None,
-    data: Data = None,
-    root: Root = CHECKPOINTS,
-    seed: Seed = 42,
-    device: Device = "auto",
+    size: shared.Size,
+    encoding: shared.Encoding,
+    settings: shared.Settings = None,
+    budget: shared.Budget = None,
+    data: shared.Data = None,
+    root: shared.Root = shared.CHECKPOINTS,
+    seed: shared.Seed = 42,
+    device: shared.Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Show the trunk and the branches of some budgets, what of them is done, and what the rest costs."""
-    request = resolve_request(size, encoding, budget, data, seed, device, read_settings(None, settings, ("encoding",)))
+    """Show the trunk and one branch per budget: what is done, and the cost of the rest."""
+    request = shared.resolve_request(size, encoding, budget, data, seed, device, settings)
     content = describe(request, root, device)
     if as_json:
         print(json.dumps(content, indent=1))
@@ -43,7 +33,7 @@ def run(
         show(content, sys.stdout)
 
 
-def describe(request: LMRequest, root: Path, device: str) -> dict[str, Any]:
+def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, Any]:
     """The plan as plain data."""
     import torch
 
@@ -73,33 +63,25 @@ def describe(request: LMRequest, root: Path, device: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def show(plan: dict[str, Any], file: Any) -> None:
-    """The plan as a person reads it."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from ordinate.core.display import duration
+def show(plan: dict[str, Any], file: IO[str]) -> None:
     from ordinate.lm.token_counts import write_tokens
 
-    console = Console(file=file, highlight=False, markup=False, width=None if file.isatty() else 120)
-    console.print(
+    out = console(120, file)
+    out.print(
         f"{plan['size']} with {plan['encoding']}: {plan['parameters'] + plan['encoding_parameters']:,} parameters, "
         f"{plan['step_tokens']:,} tokens a step, {plan['precision']}, data from {plan['data']} "
         f"({plan['corpus_tokens']:,} tokens)"
     )
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("", "from step", "to step", "tokens", "folder"):
-        right = "step" in column or column == "tokens"
-        table.add_column(column, justify="right" if right else "left", no_wrap=column != "folder", overflow="fold")
+    segments = table("", "from step", "to step", "tokens", "folder", left=("", "folder"), folded="folder")
     for segment in plan["segments"]:
         cost = write_tokens(segment["tokens"]) if segment["tokens"] else "done"
-        table.add_row(segment["what"], f"{segment['begin']:,}", f"{segment['end']:,}", cost, segment["folder"])
-    console.print(table)
+        segments.add_row(segment["what"], f"{segment['begin']:,}", f"{segment['end']:,}", cost, segment["folder"])
+    out.print(segments)
     for segment in plan["segments"]:
         if segment["difference"]:
-            console.print(f"{segment['folder']}, because the plain name is taken: {'; '.join(segment['difference'])}")
+            out.print(f"{segment['folder']}, because the plain name is taken: {'; '.join(segment['difference'])}")
     longest = max(plan["budgets"]) / plan["corpus_tokens"]
-    console.print(
+    out.print(
         f"{plan['tokens']:,} tokens to train"
         + (f" ({plan['separate_tokens']:,} if each budget were trained alone)" if len(plan["budgets"]) > 1 else "")
         + f", about {duration(plan['seconds'])} at half of this machine's matmul speed; "

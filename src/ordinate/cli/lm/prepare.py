@@ -1,4 +1,4 @@
-"""`ordinate lm prepare`: text as tokens, ready to train on."""
+"""`ordinate lm prepare`: from text to a corpus of tokens."""
 
 import json
 import sys
@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer import Argument, Option
 
 from ordinate.cli.options import AsJson, Workers
 from ordinate.core.display import counted, duration, storage
+from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
     from ordinate.cli.progress import Bar
@@ -20,40 +22,33 @@ if TYPE_CHECKING:
     from ordinate.text.request import PrepareRequest
 
 COUNTED: "tuple[Count, ...]" = ("tokens", "documents", "bytes", "replaced")  # of each split
-LINES = 10.0  # seconds between two lines of progress where there is no terminal
+LINES = 10.0  # seconds between two lines of progress without a terminal
 
 
 def run(
-    source: str = typer.Argument(
+    source: str = Argument(
         "stdlib", help="stdlib, fineweb-edu[:sample-10BT|sample-100BT|default], parquet:DIR, jsonl:FILE or text:DIR."
     ),
-    out: Path | None = typer.Option(None, "--out", "-o", help="Folder of the corpus (data/NAME, after the source)."),
-    vocabulary: int | None = typer.Option(
-        None, "--vocabulary", help="Ids of the tokenizer (65,536 for fineweb-edu, 4,096 for others)."
+    out: Path | None = Option(None, "--out", "-o", help="Folder of the corpus (default: data/NAME of the source)."),
+    vocabulary: int | None = Option(None, help="Vocabulary size (default: 65,536 for fineweb-edu, 4,096 for others)."),
+    tokenizer: Path | None = Option(None, help="Tokenizer of another corpus (default: learn one from the text)."),
+    tokenizer_bytes: int = Option(10**9, help="Learn the tokenizer from at most so many bytes."),
+    valid: float | None = Option(
+        None, help="Validation share of the documents (default: 0.05 for stdlib, 0.01 for others)."
     ),
-    tokenizer: Path | None = typer.Option(
-        None,
-        "--tokenizer",
-        help="Take that of another prepared folder; otherwise one is learned from the text.",
-    ),
-    tokenizer_bytes: int = typer.Option(10**9, "--tokenizer-bytes", help="Text to learn a tokenizer from, at most."),
-    valid: float | None = typer.Option(
-        None, "--valid", help="Share of documents for validation (0.05 for stdlib, 0.01 for others)."
-    ),
-    max_shards: int | None = typer.Option(None, "--max-shards", help="Only so many shards, the first ones."),
-    revision: str = typer.Option("", "--revision", help="Branch, tag or commit of fineweb-edu (main)."),
-    seed: int = typer.Option(0, "--seed", help="Of the order of documents within a shard."),
+    max_shards: int | None = Option(None, help="Prepare only the first N shards."),
+    revision: str = Option("", help="Branch, tag or commit of fineweb-edu (default: main)."),
+    seed: int = Option(0, help="Seed of the order of documents within a shard."),
     workers: Workers = None,
     as_json: AsJson = False,
-    dry_run: bool = typer.Option(False, "--dry-run", help="Print files, shards, time and disk; then stop."),
+    dry_run: bool = Option(False, "--dry-run", help="Print files, shards, time and disk; then stop."),
 ) -> None:
-    """Make a corpus: learn a tokenizer, turn text into shards of tokens, set documents for validation apart.
+    """Prepare a corpus: learn a tokenizer, tokenize text into shards, hold out documents for validation.
 
-    Without arguments it takes the sources of Python's standard library, which are on every machine. Stopped, the same
-    command goes on; what is done is not done again. The same text gives the same tokens with any number of workers.
+    Without arguments, the text is the source code of Python's standard library. The same command resumes after an
+    interruption. The same text gives the same tokens with any number of workers.
     """
     from ordinate.cli.progress import Bar
-    from ordinate.core.errors import InputError
     from ordinate.core.extras import require_extra
     from ordinate.text import prepare, request
     from ordinate.text.outlook import look_ahead
@@ -77,11 +72,11 @@ def run(
     except KeyboardInterrupt:
         print("ordinate: stopped; finished shards are kept, the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
-    print(json.dumps(_summary(corpus), indent=1) if as_json else _told(corpus))
+    print(json.dumps(_summary(corpus), indent=1) if as_json else _described(corpus))
 
 
 def _announced(wanted: "PrepareRequest", folder: Path, ahead: "Outlook", workers: int) -> str:
-    """One line of what is ahead."""
+    """One line on the work, time and disk needed."""
     what = f"{wanted.recipe.source}: {counted(ahead.files, 'file')}, about {storage(ahead.text)} of text"
     shards = f"{counted(ahead.shards, 'shard')}, {ahead.done:,} done"
     if ahead.done == ahead.shards:
@@ -92,7 +87,7 @@ def _announced(wanted: "PrepareRequest", folder: Path, ahead: "Outlook", workers
 
 
 class _Display:
-    """A line for each stage, and from time to time, where there is no terminal."""
+    """Draws the bar; without a terminal, prints a line for each stage and every few seconds."""
 
     def __init__(self, bar: "Bar") -> None:
         self.bar, self.stage, self.said = bar, "", 0.0
@@ -120,8 +115,8 @@ def _summary(corpus: "Corpus") -> dict[str, Any]:
     } | {split: {what: manifest.total(split, what) for what in COUNTED} for split in SPLITS}
 
 
-def _told(corpus: "Corpus") -> str:
-    """What there is now."""
+def _described(corpus: "Corpus") -> str:
+    """The corpus in a few lines."""
     train, valid = (_summary(corpus)[split] for split in ("train", "valid"))
     each = (train["bytes"] + valid["bytes"]) / (train["tokens"] + valid["tokens"])
     lines = [
@@ -131,5 +126,5 @@ def _told(corpus: "Corpus") -> str:
         f"  vocabulary      {corpus.vocabulary:>15,} ids     {each:.2f} bytes of text for a token",
     ]
     if replaced := train["replaced"] + valid["replaced"]:
-        lines.append(f"{counted(replaced, 'document')} held bytes that are no UTF-8: U+FFFD stands in their place.")
+        lines.append(f"{counted(replaced, 'document')} held bytes that are not UTF-8: U+FFFD replaces them.")
     return "\n".join(lines)

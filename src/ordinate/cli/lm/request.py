@@ -3,10 +3,11 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
+from ordinate.cli.options import read_settings
 from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,22 +18,22 @@ if TYPE_CHECKING:
 DATA = Path("data")
 
 # Options of both commands.
-Settings = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.001 batch=32.")
+Settings = Annotated[list[str] | None, Argument(metavar="[KEY=VALUE ...]", help="Settings, as in lr=0.001 batch=32.")]
+Size = Annotated[str, Option("--size", help="nano, micro, tiny, small, medium or large.")]
+Encoding = Annotated[str, Option("--encoding", "-e", help="An encoding: rope, alibi, rope(base=500000).")]
+Budget = Annotated[str | None, Option("--budget", help="Tokens, as in 2.4B or 1.2B,2.4B (default: that of the size).")]
+Data = Annotated[
+    Path | None, Option("--data", help="Folder made by `lm prepare` (default: the one in data/ that fits).")
 ]
-Size = Annotated[str, typer.Option("--size", help="nano, micro, tiny, small, medium or large.")]
-Encoding = Annotated[str, typer.Option("--encoding", "-e", help="An encoding: rope, alibi, rope(base=500000).")]
-Budget = Annotated[str | None, typer.Option("--budget", help="Tokens, as in 2.4B, or several: 1.2B,2.4B.")]
-Data = Annotated[Path | None, typer.Option("--data", help="A folder that `lm prepare` made.")]
-Root = Annotated[Path, typer.Option("--checkpoints", help="Folder of the checkpoints.")]
-Seed = Annotated[int, typer.Option("--seed")]
-Device = Annotated[str, typer.Option("--device", help="cpu, cuda, mps or auto.")]
+Root = Annotated[Path, Option("--checkpoints", help="Folder of the checkpoints.")]
+Seed = Annotated[int, Option("--seed", help="Seed of the weights and of the order of the data.")]
+Device = Annotated[str, Option("--device", help="cpu, cuda, mps or auto.")]
 CHECKPOINTS = Path("checkpoints")
 
 
 @dataclass(frozen=True)
 class LMRequest:
-    """A model, its data, and the budgets that it is to be trained to."""
+    """A model, its data, and one branch per budget."""
 
     config: "TrunkConfig"
     corpus: "Corpus"
@@ -40,9 +41,8 @@ class LMRequest:
 
 
 def resolve_request(
-    size: str, encoding: str, budget: str | None, data: Path | None, seed: int, device: str, settings: dict[str, Any]
+    size: str, encoding: str, budget: str | None, data: Path | None, seed: int, device: str, settings: list[str] | None
 ) -> LMRequest:
-    """Resolve the options of the command line."""
     from ordinate.lm.budgets import branches
     from ordinate.lm.config import resolve
     from ordinate.lm.hardware import default_precision
@@ -52,7 +52,8 @@ def resolve_request(
     from ordinate.text.corpus import open_corpus
 
     default = defaults(size)
-    given = {"precision": default_precision(pick_device(device)), "seed": seed} | settings
+    given = {"precision": default_precision(pick_device(device)), "seed": seed}
+    given |= read_settings(None, settings, ("encoding",))
     corpus = open_corpus(data or _prepared(resolve(size, encoding, "", given)[0].model.vocabulary))
     config, decay = resolve(size, encoding, corpus.fingerprint, given)
     budgets = [parse_tokens(text) for text in budget.split(",")] if budget is not None else [default.budget]

@@ -1,16 +1,16 @@
-"""`ordinate lm sizes`: the models there are."""
+"""`ordinate lm sizes`: the sizes of language models."""
 
 import json
-import sys
 from typing import Any
 
-import typer
+from typer import Option
 
+from ordinate.cli.console import console, table
 from ordinate.cli.options import AsJson
 
 
 def run(
-    encoding: str = typer.Option("none", "--encoding", "-e", help="The encoding whose own parameters are counted."),
+    encoding: str = Option("none", "--encoding", "-e", help="Also count the parameters of this encoding."),
     as_json: AsJson = False,
 ) -> None:
     """List the sizes with their parameters, shapes and budgets."""
@@ -32,17 +32,12 @@ def run(
     if as_json:
         print(json.dumps(rows, indent=1))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    heads = ("size", "parameters", encoding, "width", "layers", "heads", "vocabulary", "length", "batch", "rate")
-    for column in (*heads, "budgets"):
-        table.add_column(
-            column.replace("[", "\\["), justify="left" if column in ("size", "budgets") else "right", no_wrap=True
-        )
+    shapes = table(
+        "size", "parameters", encoding, "width", "layers", "heads", "vocabulary", "length", "batch", "rate", "budgets",
+        left=("size", "budgets"),
+    )  # fmt: skip
     for row in rows:
         numbers = [f"{row[k]:,}" for k in ("parameters", "encoding_parameters", "width", "layers", "heads")]
         more = [f"{row[k]:,}" for k in ("vocabulary", "length", "batch")] + [f"{row['lr']:g}"]
-        table.add_row(row["size"], *numbers, *more, ", ".join(map(write_tokens, row["budgets"])))
-    Console(highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
+        shapes.add_row(row["size"], *numbers, *more, ", ".join(map(write_tokens, row["budgets"])))
+    console(120).print(shapes)

@@ -2,11 +2,9 @@
 
 import typer
 
-from ordinate.cli.store import check as check_command
-from ordinate.cli.store import pack as pack_command
-from ordinate.cli.store import unpack as unpack_command
+from ordinate.cli.store import check, pack, unpack
 
-app = typer.Typer(help="Check a folder of runs, or hand it on as one file.", no_args_is_help=True)
-app.command("check")(check_command.run)
-app.command("pack")(pack_command.run)
-app.command("unpack")(unpack_command.run)
+app = typer.Typer(help="Check a folder of runs, or pack it into one file and unpack it.", no_args_is_help=True)
+app.command("check")(check.run)
+app.command("pack")(pack.run)
+app.command("unpack")(unpack.run)

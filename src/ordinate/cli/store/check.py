@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer import Option
 
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.display import counted
+from ordinate.core.errors import InputError, error_text
 
 if TYPE_CHECKING:
     from ordinate.store import Store
@@ -17,14 +19,13 @@ if TYPE_CHECKING:
 
 
 def run(
-    repair: bool = typer.Option(
-        False, "--repair", help="Move what is damaged to STORE/damaged, and remove what processes left that died."
+    repair: bool = Option(
+        False, "--repair", help="Move damaged files to STORE/damaged, remove leftovers of dead processes."
     ),
     store: StoreFolder = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Read every file of every run and study. Exits with 1 if something is damaged."""
-    from ordinate.core.errors import InputError
+    """Read every file of every run and study. The exit code is 1 if any is damaged."""
     from ordinate.store import open_store
     from ordinate.studies.check import faults, studies
 
@@ -48,8 +49,7 @@ def run(
 
 
 def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
-    """What was moved, and what to type to get it again."""
-    from ordinate.core.errors import InputError, error_text
+    """Move damaged runs and studies aside; report each move and the command that runs it again."""
     from ordinate.store.check import set_aside
     from ordinate.studies.check import ways_back
 
@@ -59,23 +59,19 @@ def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
     stayed: dict[Path, str] = {}
     for path in damaged:
         try:
-            place = set_aside(store, path)
-        except (InputError, OSError) as error:  # which is no reason to leave the others
-            stayed[path] = error_text(error)
-            continue
-        if place is None:
-            stayed[path] = "somebody is at work on it"
-        else:
-            moved[str(path)] = str(place)
-    for fault in found:
-        if fault.leftover:
-            try:
-                _remove(store, fault.path)
-            except (InputError, OSError) as error:
-                stayed[fault.path] = error_text(error)
+            if target := set_aside(store, path):
+                moved[str(path)] = str(target)
             else:
-                if os.path.lexists(fault.path):
-                    stayed[fault.path] = "somebody may be at work there"
+                stayed[path] = "another process works on it"
+        except (InputError, OSError) as error:  # go on with the others
+            stayed[path] = error_text(error)
+    for path in (fault.path for fault in found if fault.leftover):
+        try:
+            _remove(store, path)
+            if os.path.lexists(path):
+                stayed[path] = "another process may work there"
+        except (InputError, OSError) as error:
+            stayed[path] = error_text(error)
     for path, why in stayed.items():
         print(f"ordinate: {path} was left where it is: {why}", file=sys.stderr)
     gone = {Path(path).name for path in moved}
@@ -84,7 +80,7 @@ def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
 
 
 def _remove(store: "Store", path: Path) -> None:
-    """What a process left that died, unless another is at work there."""
+    """Remove a leftover of a process that died, unless another process works there."""
     from ordinate.store import Run
     from ordinate.store.claim import Claim
     from ordinate.store.store import is_id
@@ -98,7 +94,7 @@ def _remove(store: "Store", path: Path) -> None:
 
 
 def _lines(report: dict[str, Any], option: str) -> list[str]:
-    """A table of what is damaged, and in words what was done about it; `option` names the store."""
+    """The damaged files, and what was done about them; `option` names the store."""
     lines = [
         f"{counted(report['runs'], 'run')} and {counted(report['studies'], 'study')}: {len(report['damaged'])} damaged"
     ]
@@ -113,5 +109,5 @@ def _lines(report: dict[str, Any], option: str) -> list[str]:
     if "moved" not in report:
         repair = f"set aside what is damaged with  ordinate store check --repair{option}"
         return [*lines, repair] if report["damaged"] else lines
-    lines += [f"moved {path} to {place}" for path, place in report["moved"].items()]
+    lines += [f"moved {path} to {target}" for path, target in report["moved"].items()]
     return lines + [f"{', '.join(ids)} will be done again by  {command}" for command, ids in report["again"].items()]

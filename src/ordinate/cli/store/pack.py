@@ -1,4 +1,4 @@
-"""`ordinate store pack`: studies with their runs, or a whole store, as one file to hand on."""
+"""`ordinate store pack`: studies with their runs, or a whole store, as one file."""
 
 import os
 import shutil
@@ -6,29 +6,28 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import typer
+from typer import Argument
 
 from ordinate.cli.options import RUNS, StoreFolder
+from ordinate.core.errors import InputError, brief
 
 
 def run(
-    file: Path = typer.Argument(help="The zip file to write; - for stdout."),
-    studies: list[str] = typer.Argument(None, metavar="[STUDY ...]", help="First digits of studies' ids; none: all."),
+    file: Path = Argument(help="The zip file to write; - for stdout."),
+    studies: list[str] = Argument(None, metavar="[STUDY ...]", help="First digits of study ids (default: all)."),
     store: StoreFolder = RUNS,
 ) -> None:
-    """Write a store, or some of its studies with their runs, as one file that `ordinate store unpack` reads."""
-    from ordinate.core.errors import InputError, brief
-
+    """Pack a store, or some of its studies with their runs, into one file for `ordinate store unpack`."""
     if str(file) == "-" and sys.stdout.isatty():
         raise InputError("a zip file is nothing for a terminal: name a file, or pipe it on")
     if str(file) == "-":
         with TemporaryDirectory() as folder:
+            temporary = Path(folder) / "packed.zip"
             try:
-                left = _pack(store, Path(folder) / "packed.zip", studies)
+                left = _pack(store, temporary, studies)
             except InputError as error:
-                named = str(Path(folder) / "packed.zip")
-                raise InputError(str(error).replace(named, "standard output")) from error
-            with open(Path(folder) / "packed.zip", "rb") as packed:
+                raise InputError(str(error).replace(str(temporary), "standard output")) from error
+            with open(temporary, "rb") as packed:
                 shutil.copyfileobj(packed, sys.stdout.buffer)
     elif os.path.lexists(file):
         raise InputError(f"{file} exists already: choose another name")
@@ -40,7 +39,7 @@ def run(
 
 
 def _pack(store: Path, file: Path, studies: list[str]) -> list[str]:
-    """Tells what was left out."""
+    """Pack the store, or these studies; return what was left out."""
     from ordinate.store import open_store
     from ordinate.store.pack import pack
     from ordinate.studies import study_store

@@ -5,17 +5,17 @@ import sys
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-import typer
+from typer import Argument, Option
 
 from ordinate.core.display import counted
+from ordinate.core.errors import InputError
 
 
 def run(
-    file: Path = typer.Argument(help="A zip file that `ordinate store pack` wrote; - for stdin."),
-    store: Path = typer.Option(Path("runs"), "--store", help="The folder to make; it must not exist yet."),
+    file: Path = Argument(help="A zip file that `ordinate store pack` wrote; - for stdin."),
+    store: Path = Option(Path("runs"), "--store", help="Folder to create; it must not exist yet."),
 ) -> None:
-    """Make a folder of runs. It appears whole and checked, or not at all; nothing in the file is trusted."""
-    from ordinate.core.errors import InputError
+    """Unpack a file into a new folder of runs. The content is checked first; on any error, no folder is made."""
     from ordinate.store import open_store
     from ordinate.store.unpack import unpack
     from ordinate.studies import study_store

@@ -182,15 +182,9 @@ class Proportional(Unscaled):
 
 
 KINDS: dict[str, type[Unscaled]] = {
-    "none": Unscaled,
-    "linear": Linear,
-    "ntk": Ntk,
-    "dynamic": Dynamic,
-    "yarn": Yarn,
-    "llama3": Llama3,
-    "longrope": LongRope,
-    "proportional": Proportional,
-}
+    "none": Unscaled, "linear": Linear, "ntk": Ntk, "dynamic": Dynamic, "yarn": Yarn, "llama3": Llama3,
+    "longrope": LongRope, "proportional": Proportional,
+}  # fmt: skip
 
 
 def lengths(positions: PositionValues) -> Float[Tensor, "b 1"]:

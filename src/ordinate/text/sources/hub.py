@@ -3,6 +3,7 @@
 import errno
 import time
 from collections.abc import Callable
+from functools import partial
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,10 +23,8 @@ _INSTEAD = "or prepare from a copy: ordinate lm prepare parquet:DIR"
 def resolve(dataset: str, revision: str) -> str:
     """The commit that a branch, a tag or a commit is at this moment."""
     hub = optional("huggingface_hub")
-    info = _request(
-        f"{dataset} at {revision}", lambda: hub.HfApi().dataset_info(dataset, revision=revision, timeout=TIMEOUT)
-    )
-    return str(info.sha)
+    look_up = partial(hub.HfApi().dataset_info, dataset, revision=revision, timeout=TIMEOUT)
+    return str(_request(f"{dataset} at {revision}", look_up).sha)
 
 
 def list_files(dataset: str, commit: str, folder: str, ending: str) -> list[File]:
@@ -34,8 +33,7 @@ def list_files(dataset: str, commit: str, folder: str, ending: str) -> list[File
     what = f"{folder} of {dataset}"
 
     def tree() -> list[Any]:
-        found = hub.HfApi().list_repo_tree(dataset, folder, recursive=True, revision=commit, repo_type="dataset")
-        return list(found)
+        return list(hub.HfApi().list_repo_tree(dataset, folder, recursive=True, revision=commit, repo_type="dataset"))
 
     files = [
         File(item.path, item.size, item.lfs.sha256 if item.lfs else "")
@@ -46,7 +44,7 @@ def list_files(dataset: str, commit: str, folder: str, ending: str) -> list[File
         if problem := fault(file.name):
             raise InputError(f"{what} is refused: its file {file.name!r} {problem}")
     if not files:
-        raise InputError(f"there are no files *{ending} in {what}: ask for another revision")
+        raise InputError(f"there are no files *{ending} in {what}: choose another revision")
     return sorted(files)
 
 
@@ -56,8 +54,7 @@ def fetch(dataset: str, commit: str, file: File, downloads: Path) -> Path:
     hub.utils.disable_progress_bars()
 
     def download() -> Path:
-        name = hub.hf_hub_download(dataset, file.name, repo_type="dataset", revision=commit, local_dir=downloads)
-        path = Path(name)
+        path = Path(hub.hf_hub_download(dataset, file.name, repo_type="dataset", revision=commit, local_dir=downloads))
         if problem := _differs(path, file):
             path.unlink()
             raise ConnectionError(problem)
@@ -101,9 +98,7 @@ def _request(what: str, call: Callable[[], T], silence: bool = False) -> T:
         time.sleep(wait)
     reason = f"{type(problem).__name__}: {str(problem).partition(chr(10))[0]}"
     if answered or silence:
-        raise InputError(
-            f"the Hub did not deliver {what} ({reason}): start again later to go on, {_INSTEAD}"
-        ) from problem
-    raise InputError(
-        f"the Hugging Face Hub cannot be reached ({reason}): check the network, set HF_ENDPOINT to a mirror, {_INSTEAD}"
-    ) from problem
+        failure = f"the Hub did not deliver {what} ({reason}): start again later to resume"
+    else:
+        failure = f"the Hugging Face Hub cannot be reached ({reason}): check the network, set HF_ENDPOINT to a mirror"
+    raise InputError(f"{failure}, {_INSTEAD}") from problem

@@ -6,16 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordinate.core.errors import InputError
-from ordinate.text.sources.source import (
-    PIECE,
-    Document,
-    DocumentBatch,
-    File,
-    LocalSource,
-    Piece,
-    batched,
-    document,
-)
+from ordinate.text.sources.source import PIECE, Document, DocumentBatch, File, LocalSource, Piece, batched, document
 
 
 @dataclass(frozen=True)
@@ -53,20 +44,18 @@ def _document(path: Path, line: bytes, at: int) -> Document:
     try:
         content = json.loads(whole.text)
     except (ValueError, RecursionError):
-        raise InputError(f"line {_number(path, at):,} of {str(path)!r} is not JSON: mend or remove it") from None
+        raise InputError(f"{_line(path, at)} is not JSON: mend or remove it") from None
     if not isinstance(content, dict) or not isinstance(content.get("text"), str):
-        raise InputError(
-            f"line {_number(path, at):,} of {str(path)!r} has no text in a field `text`: mend or remove it"
-        )
+        raise InputError(f"{_line(path, at)} has no text in a field `text`: mend or remove it")
     found = document(content["text"])
     return Document(found.text, whole.replaced or found.replaced)
 
 
-def _number(path: Path, at: int) -> int:
-    """Of the line that begins at this byte."""
+def _line(path: Path, at: int) -> str:
+    """The number and the file of the line that begins at this byte."""
     with open(path, "rb") as file:
         lines = 1
         while at > 0 and (block := file.read(min(at, 2**20))):
             lines += block.count(b"\n")
             at -= len(block)
-    return lines
+    return f"line {lines:,} of {str(path)!r}"

@@ -45,7 +45,7 @@ def read_rows(path: Path, size: int) -> Iterator[DocumentBatch]:
                 taken = size * done // rows - size * before // rows
                 yield DocumentBatch([document(text) for text in texts if text is not None], taken)
     except arrow.ArrowException as error:
-        raise InputError(f"{str(path)!r} is no parquet file, or is damaged ({_first_line(error)})") from error
+        raise InputError(f"{str(path)!r} is not a parquet file, or is damaged ({_first_line(error)})") from error
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be read: {error.strerror or _first_line(error)}") from error
 

@@ -14,8 +14,6 @@ BATCH = 2**20  # bytes of text, about, that are read and tokenized at a time
 
 
 class File(NamedTuple):
-    """A file of a source."""
-
     name: str  # below the source's folder
     size: int
     sha256: str = ""  # where the source provides it
@@ -34,8 +32,6 @@ class Piece(NamedTuple):
 
 
 class Document(NamedTuple):
-    """One text."""
-
     text: str
     replaced: bool  # invalid UTF-8 was replaced by U+FFFD
 
@@ -116,7 +112,20 @@ class LocalSource(Source):
         return Path(os.path.realpath(self.root)).stem  # `resolve` fails at links in a circle
 
     def files(self) -> tuple[list[File], dict[str, str]]:
-        return listed(self.root, self.ending, self.what), {}
+        """The files below the folder, sorted by name, without hidden ones and those in hidden folders."""
+        root = self.root
+        if root.is_file():
+            return [File(root.name, root.stat().st_size)], {}
+        if not root.is_dir():
+            raise InputError(f"there is no file or folder {str(root)!r} to read {self.what} from: check the path")
+        found = []
+        for path in root.rglob(f"*{self.ending}"):
+            parts = path.relative_to(root).parts
+            if path.is_file() and not any(part.startswith(".") for part in parts):
+                found.append(File("/".join(parts), path.stat().st_size))
+        if not found:
+            raise InputError(f"no {self.what} in {str(root)!r}: name a folder that holds some (files *{self.ending})")
+        return sorted(found), {}
 
     def path(self, file: File) -> Path:
         """Where a listed file is."""
@@ -133,25 +142,6 @@ def document(raw: bytes | str) -> Document:
     except UnicodeError:
         data = raw if isinstance(raw, bytes) else raw.encode(errors="surrogatepass")
         return Document(data.decode(errors="replace"), True)
-
-
-def listed(root: Path, ending: str, what: str) -> list[File]:
-    """The files below a folder whose names end like this, in the order of their names, or the one file that `root` is.
-
-    Hidden ones, and those in hidden folders, are left out.
-    """
-    if root.is_file():
-        return [File(root.name, root.stat().st_size)]
-    if not root.is_dir():
-        raise InputError(f"there is no file or folder {str(root)!r} to read {what} from: check the path")
-    found = []
-    for path in root.rglob(f"*{ending}"):
-        parts = path.relative_to(root).parts
-        if path.is_file() and not any(part.startswith(".") for part in parts):
-            found.append(File("/".join(parts), path.stat().st_size))
-    if not found:
-        raise InputError(f"no {what} in {str(root)!r}: name a folder that holds some (files *{ending})")
-    return sorted(found)
 
 
 def batched(documents: Iterable[tuple[Document, int]]) -> Iterator[DocumentBatch]:

@@ -7,17 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordinate.core.errors import InputError
-from ordinate.text.sources.source import (
-    PIECE,
-    Document,
-    DocumentBatch,
-    File,
-    LocalSource,
-    Piece,
-    batched,
-    document,
-    listed,
-)
+from ordinate.text.sources.source import PIECE, Document, DocumentBatch, File, LocalSource, Piece, batched, document
 
 
 @dataclass(frozen=True)
@@ -57,6 +47,7 @@ class TextFiles(LocalSource):
 class StandardLibrary(TextFiles):
     """`stdlib`: the sources of Python's standard library without its tests: real text on every machine, no network."""
 
+    ending, what = ".py", "sources"
     root: Path = Path(sysconfig.get_path("stdlib"))
     kind: str = "stdlib"
     valid: float = 0.05  # 12 MB in all: less would be a handful of files
@@ -69,5 +60,6 @@ class StandardLibrary(TextFiles):
     def files(self) -> tuple[list[File], dict[str, str]]:
         """Debian and others leave tests out, and put packages of their own beside it."""
         left_out = {"site-packages", "dist-packages", "test", "tests", "idle_test"}
-        files = [file for file in listed(self.root, ".py", "sources") if left_out.isdisjoint(file.name.split("/"))]
-        return files, {"python": platform.python_version()}
+        files, _ = super().files()
+        own = [file for file in files if left_out.isdisjoint(file.name.split("/"))]
+        return own, {"python": platform.python_version()}

@@ -1,0 +1,28 @@
+"""Consoles and tables for standard output. rich is imported on first use."""
+
+import sys
+from collections.abc import Collection
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def console(width: int = 140, file: IO[str] | None = None) -> "Console":
+    """A console without markup. A terminal has its own width, other output this one."""
+    from rich.console import Console
+
+    return Console(file=file, width=None if (file or sys.stdout).isatty() else width, highlight=False, markup=False)
+
+
+def table(*columns: str, left: Collection[str] = (), folded: str | None = None) -> "Table":
+    """An empty table without borders. Columns are aligned right unless in `left`; long cells of `folded` wrap."""
+    from rich.table import Table
+
+    empty = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        empty.add_column(column, justify="left" if column in left else "right", no_wrap=column != folded)
+        if column == folded:
+            empty.columns[-1].overflow = "fold"
+    return empty
