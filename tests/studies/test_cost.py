@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ordinate import InputError
-from ordinate.statistics.holm import seeds_needed
+from ordinate.statistics.holm import FEWEST_SEEDS
 from ordinate.statistics.looks import MOST
 from ordinate.statistics.phrases import USUAL_SEEDS
 from ordinate.store import Store, open_store
@@ -86,7 +86,7 @@ def ladder() -> list[tuple[int, int, int]]:
     few = round(BUDGETS[-1] * whole)
     widths = [(dim, whole, USUAL_SEEDS) for dim in WIDTHS]
     budgets = [(WIDTHS[-1], round(share * whole), USUAL_SEEDS) for share in BUDGETS[1:]]
-    return [*widths, *budgets, *((WIDTHS[-1], few, seeds) for seeds in range(USUAL_SEEDS - 1, seeds_needed(1) - 1, -1))]
+    return [*widths, *budgets, *((WIDTHS[-1], few, seeds) for seeds in range(USUAL_SEEDS - 1, FEWEST_SEEDS - 1, -1))]
 
 
 def test_the_order_is_width_then_budget_then_seeds() -> None:
@@ -133,7 +133,7 @@ def test_a_study_that_gave_something_up_is_another_and_is_written_down() -> None
     assert whole == maker()(None) and whole.id != less.id
     again = Study.from_dict(json.loads(json.dumps(less.as_dict())))
     assert again == less and again.id == less.id and again.gave_up == less.gave_up
-    assert less.relaxed == ("4 seeds where 6 are the rule",)  # enough for a claim, and still fewer than the rules ask
+    assert less.relaxed == ("5 seeds where 6 are the rule",)  # enough for a claim, and still fewer than the rules ask
     assert replace(less, gave_up=()).id != less.id
 
 
@@ -158,7 +158,7 @@ def test_what_the_user_set_is_kept(kept: dict[str, int]) -> None:
         if name in kept:
             assert {one[place] for one in shapes} == {kept[name]}
         else:
-            least = (WIDTHS[-1], round(BUDGETS[-1] * whole[1]), seeds_needed(1))[place]
+            least = (WIDTHS[-1], round(BUDGETS[-1] * whole[1]), FEWEST_SEEDS)[place]
             assert shapes[0][place] == whole[place] and shapes[-1][place] == least
 
 
@@ -166,10 +166,10 @@ def test_epochs_are_a_budget_too() -> None:
     options: dict[str, Any] = dict(dataset=80, epochs=5)
     steps = shape(planned(1e9, **options))[1]
     assert steps == 50
-    least = planned(seconds_of(32, steps, 4) + 1e-6, **options)
-    assert shape(least) == (32, steps, 4)
+    least = planned(seconds_of(32, steps, 5) + 1e-6, **options)
+    assert shape(least) == (32, steps, 5)
     with pytest.raises(InputError, match="too short"):
-        planned(seconds_of(32, steps, 4) - 1, **options)
+        planned(seconds_of(32, steps, 5) - 1, **options)
 
 
 def test_too_short_is_refused_with_what_it_would_take() -> None:
@@ -178,21 +178,21 @@ def test_too_short_is_refused_with_what_it_would_take() -> None:
         with pytest.raises(InputError) as error:
             planned(seconds)
         assert str(error.value) == (
-            f"{seconds:.0f} s are too short for any claim about 1 pair of encodings: allow {least:.0f} s, name fewer "
+            f"{seconds:.0f} s are too short for any claim about these encodings: allow {least:.0f} s, name fewer "
             "encodings or tasks, or take a first look with --quick"
         )
-    with pytest.raises(InputError, match="any claim about 15 pairs of encodings"):
+    with pytest.raises(InputError, match="any claim about these encodings"):
         planned(1.0, encodings=SIX)
 
 
 @pytest.mark.parametrize(
-    ("encodings", "tasks", "pairs"),
-    [(SIX, 1, 15), (SIX, 2, 30), (SIX, 6, 90)],
+    ("encodings", "tasks", "tests"),
+    [(SIX, 1, 30), (SIX, 2, 60), (SIX, 6, 180)],
 )
-def test_seeds_are_never_fewer_than_a_claim_needs(encodings: str, tasks: int, pairs: int) -> None:
+def test_seeds_are_never_fewer_than_a_claim_needs(encodings: str, tasks: int, tests: int) -> None:
     names = ",".join(f"k_back(k=1,vocabulary={4 + n})" for n in range(tasks))
     whole = plan(names, encodings, settings=FREE)
-    assert whole.pairs == pairs
+    assert whole.tests == tests
     seconds, fewest = 1e6, None
     while True:
         try:
@@ -200,7 +200,7 @@ def test_seeds_are_never_fewer_than_a_claim_needs(encodings: str, tasks: int, pa
         except InputError:
             break
         seconds *= 0.99
-    assert fewest == seeds_needed(pairs)
+    assert fewest == FEWEST_SEEDS
 
 
 def test_what_it_costs() -> None:

@@ -251,7 +251,7 @@ def test_a_report_stands_where_the_study_stands(luck: int, monkeypatch: pytest.M
     levels = {encoding: source.choice([0.5, 0.7, 0.9]) for encoding in THREE.split(",")}
     make, share = scored(levels, source.choice([0.002, 0.05]), luck), source.choice([0.9, 0.98, 1.0])
     all_ = undecided()
-    ids = [all_.config(arm, seed, arm.rate).id for arm in all_.arms() for seed in range(1, MOST + 1)]
+    ids = [all_.reported_run(arm, seed).id for arm in all_.arms() for seed in range(1, MOST + 1)]
     done = {name for name in ids if source.random() < share}
     made.pretend(monkeypatch, lambda config: make(config) if config.id in done else None)
     failed = {name: "" for name in ids if name not in done and source.random() < 0.7}
@@ -269,8 +269,8 @@ def six() -> StudyState:
 @settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-@given(st.lists(st.lists(st.floats(0, 1), min_size=5, max_size=5), min_size=6, max_size=6))
-def test_five_seeds_never_tell_two_of_six_apart(monkeypatch: pytest.MonkeyPatch, scores: list[list[float]]) -> None:
+@given(st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=6, max_size=6))
+def test_four_seeds_never_tell_two_of_six_apart(monkeypatch: pytest.MonkeyPatch, scores: list[list[float]]) -> None:
     table = dict(zip(made.SIX, scores, strict=True))
 
     def make(config: RunConfig) -> Result:
@@ -278,8 +278,8 @@ def test_five_seeds_never_tell_two_of_six_apart(monkeypatch: pytest.MonkeyPatch,
         return made.result(inside=1.0, outside=score)
 
     made.pretend(monkeypatch, make)
-    found = analyze_study(six(), 5)
-    assert found.seeds_needed > 5
+    found = analyze_study(six(), 4)
+    assert found.seeds_needed > 4
     assert not any(pair.claim for pair in found.tasks[0].pairs)
 
 

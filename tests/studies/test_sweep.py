@@ -257,7 +257,7 @@ def test_no_rate_depends_on_who_else_is_compared(others: list[str], monkeypatch:
         return arm, ids[0], ids[1]
 
     arm, pilots, reported = of_rope(["rope", *others])
-    assert arm.rate == 0.03 and len(pilots) == 5 and len(reported) == 3
+    assert arm.rates == (0.03,) and len(pilots) == 5 and len(reported) == 3
     assert (arm, pilots, reported) == of_rope(["t5", "rope"])
 
 
