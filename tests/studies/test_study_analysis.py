@@ -71,7 +71,7 @@ def test_failed_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = made.study(seeds=3)
     base = next(base for _, encoding, base in asked.bases if encoding == "rope")
     pilot = base.again(PILOT, 0.001, base.steps // PILOT_SHARE)
-    failed = {pilot.id: "died young", base.again(2, 0.003).id: "died old"}
+    failed = {pilot.id: "died young", base.again(2, 0.01).id: "died old"}
     told = found(monkeypatch, lambda c: None if c.id in failed else made.result(), failed)
     assert alarms(told, "failed") == [
         "rope: 1 of 3 learning rates failed: died young",
