@@ -1,4 +1,4 @@
-"""What one run is: everything that its result depends on, resolved before it starts."""
+"""The configuration of a run: everything that its result depends on, resolved before it starts."""
 
 import math
 from collections.abc import Mapping
@@ -144,7 +144,7 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
 
 
 def rebuild(content: Mapping[str, Any], task: Task | None = None) -> RunConfig:
-    """A stored configuration, maybe of a stranger: checked like a new one."""
+    """A stored configuration, which may come from elsewhere: checked like a new one."""
     config = build(RunConfig, content)
     task = task or config.make_task()
     check_numbers({**vars(config), **vars(config.model)})
@@ -209,7 +209,7 @@ def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     for length in inside:
         if not low <= length <= high:
             raise InputError(
-                f"test length {length} lies outside the training lengths {low} to {high}: it is no test in distribution"
+                f"test length {length} lies outside the training lengths {low} to {high}: it is not in distribution"
             )
     for length in outside:
         if length <= high:

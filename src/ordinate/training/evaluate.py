@@ -21,12 +21,12 @@ TOKENS = 4096  # per forward pass: larger ones leave the cache, smaller ones lea
 
 @dataclass(frozen=True)
 class Scores:
-    """What one set says, by name: loss, accuracy per token, exact per sequence, and the same for the task's groups."""
+    """The metrics of one set by name: loss, accuracy per token, exact per sequence, also for the task's groups."""
 
     values: dict[str, float]
 
     def of(self, task: Task) -> float:
-        """The score that the task goes by."""
+        """The task's metric."""
         return self.values[task.metric]
 
 
@@ -38,7 +38,7 @@ def longest_input(model: Transformer) -> int:
 def evaluate(
     model: Transformer, task: Task, config: RunConfig, chosen: EvaluationSet, draws: int | None = None
 ) -> Scores | None:
-    """Scores on one set, or None if the encoding declares that it cannot go there."""
+    """Scores on one set, or None if its positions exceed the limit of the encoding."""
     if model.training:
         raise InputError("evaluation wants a model in evaluation mode: call model.eval()")
     highest = max(task.sides(chosen.length)) if config.tested == "plain" else config.position_limit
@@ -48,12 +48,12 @@ def evaluate(
     if config.tested == "plain":
         return Scores(_score(model, task, chosen.batch, beyond))
     # Drawn positions: the mean over several draws, and their spread.
-    found = []
+    scores = []
     for number in range(draws or config.coverage_draws):
         drawn = drawn_positions(config, task, chosen, number)
-        found.append(_score(model, task, Batch(chosen.batch.tokens, chosen.batch.targets, drawn), beyond))
-    values = {name: sum(f[name] for f in found) / len(found) for name in found[0]}
-    spread = torch.tensor([f[task.metric] for f in found]).std(correction=0).item()
+        scores.append(_score(model, task, Batch(chosen.batch.tokens, chosen.batch.targets, drawn), beyond))
+    values = {name: sum(score[name] for score in scores) / len(scores) for name in scores[0]}
+    spread = torch.tensor([score[task.metric] for score in scores]).std(correction=0).item()
     return Scores(values | {"draws_std": spread})
 
 
@@ -65,9 +65,9 @@ def drawn_positions(config: RunConfig, task: Task, chosen: EvaluationSet, number
 
 
 def past_training(config: RunConfig, task: Task, chosen: EvaluationSet) -> int:
-    """The first token past the trained length, if answers there can be told from those before; otherwise 0.
+    """The first token past the trained length if answers there are scored separately; otherwise 0.
 
-    A longer sequence begins with places that training knew: their answers say nothing about longer ones.
+    A longer sequence begins with positions seen in training, whose answers say nothing about longer ones.
     """
     apart = chosen.split == "ood" and task.readout == "tokens" and task.metric == "accuracy" and task.axes == 1
     return task.width(max(config.train_lengths)) if apart else 0
@@ -75,7 +75,7 @@ def past_training(config: RunConfig, task: Task, chosen: EvaluationSet) -> int:
 
 @torch.inference_mode()
 def _score(model: Transformer, task: Task, batch: Batch, beyond: int = 0) -> dict[str, float]:
-    """Sums over chunks of a few sequences, in float64: the size of the chunks cannot be seen in the result."""
+    """Mean scores, summed in float64 over chunks, so that the result does not depend on the chunk size."""
     sums: dict[str, tuple[float, int]] = {}
     device = model.embedding.weight.device
     rows = max(1, TOKENS // batch.tokens.shape[1])
@@ -93,8 +93,8 @@ def _score(model: Transformer, task: Task, batch: Batch, beyond: int = 0) -> dic
             _add(sums, f"loss{tail}", loss[flat])
             _add(sums, f"accuracy{tail}", right[mask])
         scored = groups[first]
-        asked = scored.view(len(tokens), -1)
-        mean = (loss.view_as(asked) * asked).sum(dim=1).double() / asked.sum(dim=1).clamp(min=1)
+        rows_scored = scored.view(len(tokens), -1)
+        mean = (loss.view_as(rows_scored) * rows_scored).sum(dim=1).double() / rows_scored.sum(dim=1).clamp(min=1)
         _add(sums, "sequence", mean)
         _add(sums, "square", mean**2)
         if beyond:
@@ -113,7 +113,7 @@ def _add(sums: dict[str, tuple[float, int]], name: str, values: Tensor) -> None:
     sums[name] = (total + values.double().sum().item(), count + values.numel())
 
 
-def correct(logits: Float[Tensor, "*asked classes"], targets: Tensor) -> Bool[Tensor, "*asked"]:
+def correct(logits: Float[Tensor, "*answers classes"], targets: Tensor) -> Bool[Tensor, "*answers"]:
     """Whether the target alone has the largest logit: a tie is an error, and so is a NaN."""
     if logits.shape[-1] == 1:
         return targets == 0

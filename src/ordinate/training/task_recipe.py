@@ -45,7 +45,7 @@ def check_every(config: RunConfig, task: Task) -> int:
 
 class TaskStepOutput(NamedTuple):
     loss: Tensor
-    logits: Float[Tensor, "*asked classes"]
+    logits: Float[Tensor, "*answers classes"]
     gradient_norm: Tensor
 
 
