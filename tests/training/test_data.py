@@ -14,7 +14,7 @@ from ordinate.core.task import UNSCORED, Batch
 from ordinate.store import Store
 from ordinate.training import RunConfig, train
 from ordinate.training.data import BLOCK, TrainingData, evaluation_sets, overlap, pack
-from ordinate.training.task_recipe import TaskRecipe
+from ordinate.training.trainer import TaskTrainer
 
 from .runs import small
 
@@ -272,7 +272,7 @@ def test_a_step_is_that_of_its_sequences_one_by_one(change: dict[str, Any], tmp_
     """Loss and accuracy over every answer of the step alike, whatever the length of its sequence."""
     config = small(dropout=0.0, lr=1e-12, **change)
     store = Store(tmp_path)
-    made = TaskRecipe(config, store, store.run(config.id), lambda progress: None)
+    made = TaskTrainer(config, store, store.run(config.id))
     parts = made.data.parts(0)
     model = Transformer(config.model, seed=config.seed).eval()
     losses, right = [], []

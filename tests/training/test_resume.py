@@ -17,7 +17,7 @@ from ordinate import InputError
 from ordinate.store import Run, Store
 from ordinate.store.files import Journal
 from ordinate.store.holder import Holder
-from ordinate.training import Progress, RunConfig, attempt, schedule, task_checkpoint, task_recipe, train
+from ordinate.training import Progress, RunConfig, attempt, schedule, task_checkpoint, train, trainer
 
 from .runs import Process, outcome, small
 
@@ -33,7 +33,7 @@ MODES: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that tiny runs are found to have learned their task, and end before their budget."""
-    monkeypatch.setattr(task_recipe, "check_every", lambda config, task: 5)
+    monkeypatch.setattr(trainer, "check_every", lambda config, task: 5)
     monkeypatch.setattr(schedule, "LEAST", 10)
 
 
@@ -118,7 +118,7 @@ def killed(prepare: Callable[[], None], config: RunConfig, store: Store) -> bool
 
 @pytest.fixture
 def saved_in_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_recipe, "SAVE_EVERY", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY", -1.0)
 
 
 @pytest.mark.slow
@@ -211,7 +211,7 @@ def stopped(config: RunConfig, store: Store, step: int) -> None:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task_recipe, "SAVE_EVERY", -1.0)
+        patch.setattr(trainer, "SAVE_EVERY", -1.0)
         with pytest.raises(KeyboardInterrupt):
             train(config, store, stop)
 

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from ordinate.results.schema import LARGEST, Between
+from ordinate.results.serialize import LARGEST, Between
 from ordinate.statistics.observations import Direction, RangeKey, Split, headline
 from ordinate.statistics.words import Word, words_of
 

@@ -17,7 +17,7 @@ from ordinate.results.machine import Machine
 from ordinate.results.run_config import StoredConfig
 from ordinate.results.run_result import Record, RunResult
 from ordinate.results.run_summary import RunState
-from ordinate.results.schema import read, write
+from ordinate.results.serialize import read, write
 from ordinate.store.claim import Claim, LostClaimError
 from ordinate.store.documents import read_document, write_document
 from ordinate.store.files import Journal, no_link, read_json, refuse_link, regular, write_atomic, write_json

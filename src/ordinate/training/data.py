@@ -94,6 +94,14 @@ class PackedBatch:
     positions: Int[Tensor, "#b n axes"] | None
     document_ids: Int[Tensor, "1 n"] | None
 
+    def to(self, device: torch.device) -> "PackedBatch":
+        positions, document_ids = to_device(self.positions, device), to_device(self.document_ids, device)
+        return PackedBatch(self.tokens.to(device), self.targets.to(device), positions, document_ids)
+
+
+def to_device(tensor: Tensor | None, device: torch.device) -> Tensor | None:
+    return None if tensor is None else tensor.to(device)
+
 
 def pack(parts: list[Batch]) -> PackedBatch:
     """All parts as one. A row of documents costs no padding, and the model keeps them apart."""

@@ -1,7 +1,6 @@
 """Scoring a model on frozen sets, length by length."""
 
 import math
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,20 +13,9 @@ from ordinate.core.seeds import generator
 from ordinate.core.task import UNSCORED, Batch, Task
 from ordinate.model import Transformer
 from ordinate.training.config import RunConfig
-from ordinate.training.data import EvaluationSet
+from ordinate.training.data import EvaluationSet, to_device
 
 TOKENS = 4096  # per forward pass: larger ones leave the cache, smaller ones leave the cores idle
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The metrics of one set by name: loss, accuracy per token, exact per sequence, also for the task's groups."""
-
-    values: dict[str, float]
-
-    def of(self, task: Task) -> float:
-        """The task's metric."""
-        return self.values[task.metric]
 
 
 def longest_input(model: Transformer) -> int:
@@ -37,8 +25,11 @@ def longest_input(model: Transformer) -> int:
 
 def evaluate(
     model: Transformer, task: Task, config: RunConfig, chosen: EvaluationSet, draws: int | None = None
-) -> Scores | None:
-    """Scores on one set, or None if its positions exceed the limit of the encoding."""
+) -> dict[str, float] | None:
+    """The metrics of one set by name: loss, accuracy per token, exact per sequence, also for the task's groups.
+
+    None if the positions of the set exceed the limit of the encoding.
+    """
     if model.training:
         raise InputError("evaluation wants a model in evaluation mode: call model.eval()")
     highest = max(task.sides(chosen.length)) if config.tested == "plain" else config.position_limit
@@ -46,7 +37,7 @@ def evaluate(
         return None
     beyond = past_training(config, task, chosen)
     if config.tested == "plain":
-        return Scores(_score(model, task, chosen.batch, beyond))
+        return _score(model, task, chosen.batch, beyond)
     # Drawn positions: the mean over several draws, and their spread.
     scores = []
     for number in range(draws or config.coverage_draws):
@@ -54,7 +45,7 @@ def evaluate(
         scores.append(_score(model, task, Batch(chosen.batch.tokens, chosen.batch.targets, drawn), beyond))
     values = {name: sum(score[name] for score in scores) / len(scores) for name in scores[0]}
     spread = torch.tensor([score[task.metric] for score in scores]).std(correction=0).item()
-    return Scores(values | {"draws_std": spread})
+    return values | {"draws_std": spread}
 
 
 def drawn_positions(config: RunConfig, task: Task, chosen: EvaluationSet, number: int) -> Int[Tensor, "b n axes"]:
@@ -82,15 +73,13 @@ def _score(model: Transformer, task: Task, batch: Batch, beyond: int = 0) -> dic
     for start in range(0, len(batch.tokens), rows):
         part = batch.rows(start, start + rows)
         tokens, targets = part.tokens, part.targets
-        positions = None if part.positions is None else part.positions.to(device)
-        logits = model(tokens.to(device), positions=positions).float().cpu()
+        logits = model(tokens.to(device), positions=to_device(part.positions, device)).float().cpu()
         loss = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=UNSCORED, reduction="none")
         right, groups = correct(logits, targets), task.groups(tokens, targets)
         first = next(iter(groups))
         for name, mask in groups.items():
             tail = "" if name == first else f"_{name}"
-            flat = mask.flatten()
-            _add(sums, f"loss{tail}", loss[flat])
+            _add(sums, f"loss{tail}", loss[mask.flatten()])
             _add(sums, f"accuracy{tail}", right[mask])
         scored = groups[first]
         rows_scored = scored.view(len(tokens), -1)
@@ -119,3 +108,15 @@ def correct(logits: Float[Tensor, "*answers classes"], targets: Tensor) -> Bool[
         return targets == 0
     best = logits.topk(2, dim=-1)
     return (best.indices[..., 0] == targets) & (best.values[..., 0] > best.values[..., 1])
+
+
+def batch_accuracy(task: Task, parts: list[Batch], logits: Tensor) -> float:
+    """The accuracy on a packed training batch, from the logits of its step."""
+    flat, right, count, at = logits.flatten(0, -2), 0.0, 0, 0
+    for part in parts:
+        here = flat[at : at + part.targets.numel()].view(*part.targets.shape, -1)
+        at += part.targets.numel()
+        scored = next(iter(task.groups(part.tokens, part.targets).values()))
+        right += correct(here, part.targets)[scored].sum().item()
+        count += int(scored.sum())
+    return right / max(1, count)

@@ -12,9 +12,9 @@ from ordinate.training import checkpoint
 from ordinate.training.checkpoint import TrainingState
 from ordinate.training.config import RunConfig, rebuild
 from ordinate.training.optimizer import make_optimizer
-from ordinate.training.result import NORMS
 
 NAME = "checkpoint.pt"
+NORMS = ("embedding_norm", "encoding_norm")  # written once, at the start of a run, and needed at its end
 
 
 @dataclass(frozen=True)

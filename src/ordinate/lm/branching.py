@@ -19,10 +19,10 @@ from ordinate.core.errors import InputError
 from ordinate.lm.budgets import Branch
 from ordinate.lm.checkpoint_folder import LATEST, RUN, CheckpointFolder, branch_folder, trunk_folder
 from ordinate.lm.config import Options, TrunkConfig
-from ordinate.lm.lm_recipe import LMRecipe, TrainingSegment
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.result import result_of
-from ordinate.results.schema import write
+from ordinate.lm.trainer import LMTrainer, TrainingSegment
+from ordinate.results.serialize import write
 from ordinate.store import Run
 from ordinate.store.files import write_json
 from ordinate.text.corpus import Corpus, open_corpus
@@ -31,7 +31,7 @@ from ordinate.training.progress import ProgressCallback
 
 
 @dataclass(frozen=True)
-class LMTraining:
+class BranchedTraining:
     """One model, its data, and the folder of its checkpoints."""
 
     config: TrunkConfig
@@ -60,7 +60,7 @@ class LMTraining:
         trunk = trunk_folder(self.root, self.config)
         parent = trunk.branch_point(branch.begin)
         with self._claimed(folder, parent) as run:
-            recipe = LMRecipe(self.config, self.corpus, self.options, self.ranks, branch)
+            recipe = LMTrainer(self.config, self.corpus, self.options, self.ranks, branch)
             owner = f"{self.config.id}-{digest(branch)}"
             segment = TrainingSegment(recipe, folder, run, branch.end, owner, group=trunk.path.name)
             if folder.started:
@@ -77,7 +77,7 @@ class LMTraining:
         if os.path.lexists(folder.branch_point(target)):
             return
         with self._claimed(folder, None) as run:
-            recipe = LMRecipe(self.config, self.corpus, self.options, self.ranks)
+            recipe = LMTrainer(self.config, self.corpus, self.options, self.ranks)
             segment = TrainingSegment(
                 recipe, folder, run, target, self.config.id, group=folder.path.name, replay=folder.step > target
             )

@@ -50,7 +50,7 @@ class Validation(NamedTuple):
     bits_per_byte: float
 
 
-class LMRecipe:
+class LMTrainer:
     """A model, its optimizer and its step, on a trunk or on a branch."""
 
     def __init__(
@@ -145,7 +145,7 @@ class TrainingSegment:
     """Training of a recipe up to a step, with its journal, checkpoints and trackers."""
 
     def __init__(
-        self, recipe: LMRecipe, folder: CheckpointFolder, run: Run, end: int, owner: str, group: str,
+        self, recipe: LMTrainer, folder: CheckpointFolder, run: Run, end: int, owner: str, group: str,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         self.recipe, self.folder, self.run, self.end = recipe, folder, run, end
