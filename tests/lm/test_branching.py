@@ -11,11 +11,10 @@ import pytest
 import torch
 
 from ordinate.core.errors import InputError
-from ordinate.lm.branching import BranchedTraining
+from ordinate.lm.branching import BranchedTraining, plan_segments
 from ordinate.lm.budgets import Branch, branches
 from ordinate.lm.checkpoint_folder import branch_folder, trunk_folder
 from ordinate.lm.config import Options
-from ordinate.lm.plan import plan_segments
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.trainer import LMTrainer
 from ordinate.store.files import Journal, read_json

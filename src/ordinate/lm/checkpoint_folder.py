@@ -9,9 +9,10 @@ from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
-from ordinate.lm.budgets import Branch
+from ordinate.lm.budgets import Branch, write_tokens
 from ordinate.lm.config import TrunkConfig
-from ordinate.lm.token_counts import write_tokens
+from ordinate.results.run_result import LanguageModelResult
+from ordinate.store.documents import read_document
 from ordinate.store.files import read_json
 from ordinate.training.checkpoint import step_of
 
@@ -97,6 +98,12 @@ def read_identity(folder: Path) -> dict[str, Any]:
     if not isinstance(kept, dict):
         raise InputError(f"{folder / RUN} is damaged (it does not say what it is for): move the folder away")
     return kept
+
+
+def result_of(folder: Path) -> LanguageModelResult | None:
+    """None if training is not done. A damaged result is named; the checkpoint beside it can make it again."""
+    path = folder / "result.json"
+    return read_document(LanguageModelResult, path, "result") if os.path.lexists(path) else None
 
 
 def _as_read(value: Any) -> Any:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ordinate.core.extras import optional
-from ordinate.results.machine import Machine
-from ordinate.results.run_result import Status
+from ordinate.results.run_result import Machine, Status
 from ordinate.statistics.observations import RangeKey
 from ordinate.statistics.sentences import verdicts
 from ordinate.statistics.types import Analysis, TaskAnalysis

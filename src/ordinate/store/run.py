@@ -12,10 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.core.errors import InputError, OtherVersionError, brief
-from ordinate.results.language_model_result import LanguageModelResult
-from ordinate.results.machine import Machine
-from ordinate.results.run_config import StoredConfig
-from ordinate.results.run_result import Record, RunResult
+from ordinate.results.run_result import LanguageModelResult, Machine, Record, RunResult, StoredConfig
 from ordinate.results.run_summary import RunState
 from ordinate.results.serialize import read, write
 from ordinate.store.claim import Claim, LostClaimError

@@ -13,7 +13,7 @@ import numpy
 import torch
 
 from ordinate import __version__
-from ordinate.results.machine import Machine
+from ordinate.results.run_result import Machine
 
 
 def describe() -> Machine:

@@ -25,12 +25,7 @@ LONGEST_MAP = 256
 
 
 def evaluation_rows(
-    config: RunConfig,
-    store: Store,
-    task: Task,
-    sets: list[EvaluationSet],
-    scores: list[Record],
-    seen: dict[str, float],
+    config: RunConfig, store: Store, task: Task, sets: list[EvaluationSet], scores: list[Record], seen: dict[str, float]
 ) -> Iterator[EvaluationRow]:
     """One row per evaluated set. `seen` is the part of each set that training showed, by the set's hash."""
     values: dict[tuple[str, int | None], dict[str, float | None]] = defaultdict(dict)

@@ -49,9 +49,9 @@ def run(
     """Train a language model to one or more budgets. An interrupted training is resumed."""
     from ordinate.cli.progress import Bar
     from ordinate.lm.branching import BranchedTraining
+    from ordinate.lm.checkpoint_folder import result_of
     from ordinate.lm.config import Options
     from ordinate.lm.ranks import joined
-    from ordinate.lm.result import result_of
     from ordinate.lm.sinks import known
     from ordinate.lm.stream import check_fit
     from ordinate.model import pick_device
