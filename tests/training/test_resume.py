@@ -17,7 +17,7 @@ from ordinate import InputError
 from ordinate.store import Run, Store
 from ordinate.store.files import Journal
 from ordinate.store.holder import Holder
-from ordinate.training import Progress, RunConfig, attempt, schedule, task_checkpoint, train, trainer
+from ordinate.training import Progress, RunConfig, attempt, checkpoint, schedule, train, trainer
 
 from .runs import Process, outcome, small
 
@@ -219,11 +219,11 @@ def stopped(config: RunConfig, store: Store, step: int) -> None:
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
     store = Store(tmp_path)
     one, two = (interrupted(small(seed=seed), store) for seed in (0, 1))
-    before = (two.folder / task_checkpoint.NAME).read_bytes()
-    (two.folder / task_checkpoint.NAME).write_bytes((one.folder / task_checkpoint.NAME).read_bytes())
+    before = (two.folder / checkpoint.NAME).read_bytes()
+    (two.folder / checkpoint.NAME).write_bytes((one.folder / checkpoint.NAME).read_bytes())
     with pytest.raises(InputError, match="belongs to another configuration than run"):
         train(small(seed=1), store)
-    (two.folder / task_checkpoint.NAME).write_bytes(before[: len(before) // 2])
+    (two.folder / checkpoint.NAME).write_bytes(before[: len(before) // 2])
     with pytest.raises(InputError, match="is no checkpoint of this program"):
         train(small(seed=1), store)
     assert two.state == "failed" and "is no checkpoint" in two.error
@@ -240,7 +240,7 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path: Path) -> None:
 
 def test_a_checkpoint_holds_no_code(tmp_path: Path) -> None:
     run = interrupted(small(), Store(tmp_path))
-    (run.folder / task_checkpoint.NAME).write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
+    (run.folder / checkpoint.NAME).write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
     with pytest.raises(InputError, match="is no checkpoint"):
         train(small(), Store(tmp_path))
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ordinate.core.config import digest
 from ordinate.core.errors import InputError
@@ -62,7 +62,8 @@ class BranchedTraining:
             trainer = LMTrainer(self.config, self.corpus, self.options, self.ranks, branch)
             owner = f"{self.config.id}-{digest(branch)}"
             segment = TrainingSegment(trainer, folder, run, branch.end, owner, group=trunk.path.name)
-            segment.load(*((folder.path / LATEST, owner) if folder.started else (parent, self.config.id)))
+            start = (folder.path / LATEST, owner) if folder.started else (parent, self.config.id)
+            segment.load(*start)
             segment.train(watch, stop)
             segment.finish()
         return folder.path
@@ -95,10 +96,10 @@ class BranchedTraining:
             if self.ranks.any(not mine):
                 raise InputError(f"{folder.path} is being trained by another process: wait for it, or stop it")
             if folder.new:
-                content = {"identity": folder.identity}
+                content: dict[str, Any] = {"identity": folder.identity}
                 if parent is not None:
-                    content |= {"parent": f"{parent.parent.name}/{parent.name}"}
-                    content |= {"parent_sha256": checkpoint.fingerprint(parent)}
+                    origin = f"{parent.parent.name}/{parent.name}"
+                    content |= {"parent": origin, "parent_sha256": checkpoint.fingerprint(parent)}
                 with run.writing():
                     write_json(folder.path / RUN, content | {"made": write(environment.describe())})
             yield run

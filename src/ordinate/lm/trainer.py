@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -202,14 +203,10 @@ class TrainingSegment:
                 self.journal = self.run.journal.append([{"step": trainer.step, "tokens": trainer.tokens, **metrics}])
             for tracker in trackers:
                 tracker.log(trainer.tokens, metrics)
-        watch(
-            Progress(
-                trainer.step, self.end, trainer.clock.seconds_left(self.end - trainer.step),
-                loss=metrics.get("loss", math.nan), validation=metrics.get("valid_loss"),
-                tokens_per_second=metrics.get("tokens_per_second"), mfu=metrics.get("mfu"),
-                name=self.folder.path.name,
-            )
-        )  # fmt: skip
+        left, loss = trainer.clock.seconds_left(self.end - trainer.step), metrics.get("loss", math.nan)
+        progress = Progress(trainer.step, self.end, left, loss, name=self.folder.path.name)
+        valid, speed, mfu = (metrics.get(name) for name in ("valid_loss", "tokens_per_second", "mfu"))
+        watch(replace(progress, validation=valid, tokens_per_second=speed, mfu=mfu))
 
     def save(self) -> None:
         """Replace the latest checkpoint. With `keep`, the last few stay under the names of their steps."""

@@ -19,16 +19,10 @@ from ordinate.results.run_result import Machine
 def describe() -> Machine:
     """This machine and the versions installed on it."""
     return Machine(
-        ordinate=__version__,
-        python=platform.python_version(),
-        torch=str(torch.__version__),
-        numpy=numpy.__version__,
-        platform=platform.platform(),
-        processor=_processor(),
-        cores=os.cpu_count(),
-        threads=torch.get_num_threads(),
+        ordinate=__version__, python=platform.python_version(), torch=str(torch.__version__), numpy=numpy.__version__,
+        platform=platform.platform(), processor=_processor(), cores=os.cpu_count(), threads=torch.get_num_threads(),
         git=_git(),
-    )
+    )  # fmt: skip
 
 
 @contextmanager
@@ -62,19 +56,16 @@ def keep_memory() -> None:
 def _processor() -> str:
     try:
         with open("/proc/cpuinfo") as file:
-            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-        return names[0]
-    except (OSError, IndexError):
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
         return platform.processor()
 
 
 def _git() -> str | None:
     """The commit that the program was run from, if it is a checkout."""
-    here = os.path.dirname(os.path.abspath(__file__))
+    command = ["git", "-C", os.path.dirname(os.path.abspath(__file__)), "rev-parse", "HEAD"]
     try:
-        done = subprocess.run(
-            ["git", "-C", here, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None

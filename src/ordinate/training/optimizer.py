@@ -2,27 +2,22 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+Adam = Literal["adamw", "adam"]
+
 
 def make_optimizer(
-    model: nn.Module,
-    *,
-    lr: float,
-    betas: Sequence[float],
-    weight_decay: float,
-    kind: Literal["adamw", "adam"] = "adamw",
+    model: nn.Module, *, lr: float, betas: Sequence[float], weight_decay: float, kind: Adam = "adamw"
 ) -> torch.optim.Optimizer:
     """Adam or AdamW, fused. Weight decay acts on matrices of the network, never on an encoding's own parameters."""
-    matrices: list[nn.Parameter] = []
-    others: list[nn.Parameter] = []
+    groups: list[dict[str, Any]] = [{"params": [], "weight_decay": decay} for decay in (weight_decay, 0.0)]
     for name, weight in model.named_parameters():
         decays = weight.dim() >= 2 and not name.startswith("encodings.")
-        (matrices if decays else others).append(weight)
-    groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+        groups[0 if decays else 1]["params"].append(weight)
     cls = torch.optim.AdamW if kind == "adamw" else torch.optim.Adam
     return cls(groups, lr=lr, betas=(betas[0], betas[1]), fused=True)
 

@@ -37,18 +37,13 @@ def evaluation_rows(
         everywhere = {name: groups.pop(name, None) for name in ("loss", "accuracy", "exact", "loss_error")}
         outside = chosen.split in ("ood", "shift")
         yield EvaluationRow(
-            split=chosen.split,
-            length=chosen.length,
-            sequences=len(chosen.batch.tokens),
-            hash=chosen.hash,
+            split=chosen.split, length=chosen.length, sequences=len(chosen.batch.tokens), hash=chosen.hash,
             score=groups.get("accuracy_beyond") if beyond else everywhere[task.metric],
-            seen=seen[chosen.hash],
-            groups=groups,
+            seen=seen[chosen.hash], groups=groups,
             gap_loss=_difference(everywhere["loss"], inside.get("loss")) if outside else None,
             gap_accuracy=_difference(inside.get("accuracy"), everywhere["accuracy"]) if outside else None,
-            **everywhere,
-            **_baselines(config, store, task, chosen, beyond),
-        )
+            **everywhere, **_baselines(config, store, task, chosen, beyond),
+        )  # fmt: skip
 
 
 def _difference(one: float | None, other: float | None) -> float | None:

@@ -21,6 +21,7 @@ from ordinate.results.run_result import Norms, Record, RunResult, Status
 from ordinate.store import Run, Store
 from ordinate.store.claim import LostClaimError
 from ordinate.training import checkpoint, environment
+from ordinate.training.checkpoint import NAME, NORMS, TaskState, restore, task_optimizer
 from ordinate.training.config import RunConfig
 from ordinate.training.data import PackedBatch, TrainingData, evaluation_sets, overlap, pack
 from ordinate.training.evaluate import batch_accuracy, evaluate
@@ -30,7 +31,6 @@ from ordinate.training.progress import Progress, ProgressCallback, TrainingClock
 from ordinate.training.result import evaluation_rows, keep_artifacts
 from ordinate.training.schedule import ending, task_schedule
 from ordinate.training.step_memory import counted_memory
-from ordinate.training.task_checkpoint import NAME, NORMS, TaskState, restore, task_optimizer
 
 CURVE_SEQUENCES = 256  # of the validation set, for one point of the learning curve
 CURVE_POINTS = 40  # of the learning curve, at most
