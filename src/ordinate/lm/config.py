@@ -53,7 +53,6 @@ class TrunkConfig:
 
     @property
     def step_tokens(self) -> int:
-        """Tokens of one step."""
         return self.batch * self.model.length
 
     @property

@@ -72,8 +72,6 @@ class Profile:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One run of a comparison."""
-
     run: str
     task: str
     encoding: str

@@ -15,8 +15,6 @@ HashedFile = Literal["metrics.jsonl", "model.safetensors", "attention.safetensor
 
 
 class StoredModel(TypedDict):
-    """The model's part of the configuration."""
-
     encoding: str | list[str]  # one for all layers, or one for each
 
 

@@ -42,8 +42,7 @@ class BenchSizes:
 
     def __post_init__(self) -> None:
         refuse(settle(self))
-        small = too_small(self, dim=1, heads=1, layers=1, batch=1, length=4, rounds=1, memory_length=0, threads=1)
-        refuse(small)
+        refuse(too_small(self, dim=1, heads=1, layers=1, batch=1, length=4, rounds=1, memory_length=0, threads=1))
         check_numbers(vars(self))
         for batch, length in ((self.batch, self.length), (1, self.memory_length)):
             kept = 4 * batch * length * 10 * self.dim  # a layer's at least, for its backward pass
@@ -111,17 +110,16 @@ def _one(name: str, sizes: BenchSizes, bases: dict[int, Peak | str]) -> Overhead
     step = _ratio(training_step(base, plain), training_step(model, inputs), sizes.rounds, warmup=2)
     path = paths(model, inputs.context(model), sizes.batch)
     decoding, decoding_path = _decoding(model, base, sizes)
-    own = base_peak = None
-    if sizes.memory_length:
-        own = _peak(name, sizes, axes)
-        base_peak = bases[axes] = bases.get(axes) or _peak(BASELINE, sizes, axes)
-    problems = tuple(dict.fromkeys(f"memory: {failure}" for failure in (own, base_peak) if isinstance(failure, str)))
     costs = Overhead(name, axes, _count(model.parts), _count(per_layer), path, step, decoding_path, decoding)
-    if isinstance(own, Peak):
-        costs = replace(costs, memory_path=own.path, memory_bytes=own.bytes)
-        if isinstance(base_peak, Peak):
-            costs = replace(costs, memory=own.bytes / max(1, base_peak.bytes))
-    return replace(costs, problems=problems)
+    if not sizes.memory_length:
+        return costs
+    own = _peak(name, sizes, axes)
+    base_peak = bases[axes] = bases.get(axes) or _peak(BASELINE, sizes, axes)
+    problems = tuple(dict.fromkeys(f"memory: {failure}" for failure in (own, base_peak) if isinstance(failure, str)))
+    if isinstance(own, str):
+        return replace(costs, problems=problems)
+    ratio = None if isinstance(base_peak, str) else own.bytes / max(1, base_peak.bytes)
+    return replace(costs, memory_path=own.path, memory=ratio, memory_bytes=own.bytes, problems=problems)
 
 
 def _model(name: str, sizes: BenchSizes, axes: int | None = None) -> Transformer:
