@@ -130,7 +130,7 @@ def test_a_hostile_or_damaged_file_is_refused_and_runs_nothing(trainer: LMTraine
             path.write_bytes(bytes(range(256)) * 100)
         case "empty":
             path.write_bytes(b"")
-    with pytest.raises(InputError, match="no checkpoint"):
+    with pytest.raises(InputError, match="not a checkpoint"):
         _load(path, trainer)
     assert not evil.target.exists()
 

@@ -118,8 +118,8 @@ def no_norms(run: Run) -> None:
     ("do", "words"),
     [
         (shortened, "shorter than its checkpoint says"), (lambda run: run.journal.path.unlink(), "shorter than"),
-        (of_another, "belongs to another configuration"), (any_zip, "is no checkpoint"), (one_bit, "is no checkpoint"),
-        (no_norms, "not what its checkpoint goes with"),
+        (of_another, "belongs to another configuration"), (any_zip, "is not a checkpoint"),
+        (one_bit, "is not a checkpoint"), (no_norms, "not what its checkpoint goes with"),
     ],
 )  # fmt: skip
 def test_an_interrupted_run_that_cannot_go_on_is_told(store: Store, do: Callable[[Run], None], words: str) -> None:

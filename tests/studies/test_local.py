@@ -129,7 +129,7 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
     (bad.folder / checkpoint.NAME).write_bytes(b"nonsense")
     settings = made.SETTINGS | {"lr": 0.01}
     first = compare(made.TASK, "rope,alibi", seeds=2, store=store.folder, workers=workers, **settings)
-    assert list(first.failures) == [bad.id] and "is no checkpoint of this program" in first.failures[bad.id]
+    assert list(first.failures) == [bad.id] and "is not a checkpoint of this program" in first.failures[bad.id]
     assert bad.state == "failed" and "Traceback" in (bad.folder / "error.txt").read_text()
     assert [alarm.sentence() for task in first.analysis.tasks for alarm in task.alarms if alarm.kind == "failed"] == [
         f"rope: 1 of 2 runs failed: {bad.error}"

@@ -62,7 +62,7 @@ def run(config: RunConfig, tmp_path: Path) -> Run:
         (put("status", "half"), "status is 'half'"),
         (put("learned", 3), "learned is 3 and above is None"),
         (put("above", 10**6), "above is 1000000 at step 3"),
-        (put("more", 1), r"damaged \('more' is nothing that a run saves\)"),
+        (put("more", 1), r"damaged \('more' is not part of a checkpoint\)"),
         (lambda content: content.pop("status"), "status is None"),
         (lambda content: content.pop("model"), "its weights are not those of the model"),
         (lambda content: content.pop("optimizer"), "its moments are not those of the optimizer"),
@@ -74,16 +74,16 @@ def run(config: RunConfig, tmp_path: Path) -> Run:
         (put("optimizer", {}), "its moments are not those of the optimizer"),
         (put("optimizer", {999: {}}), "its moments are not those of the optimizer"),
         (lambda content: content["optimizer"].update(dict.fromkeys(content["optimizer"])), "no moments at step 3"),
-        (moment("exp_avg_sq", None), r"exp_avg_sq of embedding.weight is no plain tensor"),
+        (moment("exp_avg_sq", None), r"exp_avg_sq of embedding.weight is not a plain tensor"),
         (lambda content: content["optimizer"][WEIGHT].pop("exp_avg"), "moments of embedding.weight are incomplete"),
         (moment("step", torch.tensor(10.0**9)), r"the step of embedding.weight is 1e\+09, of 3"),
         (moment("step", torch.tensor(float("nan"))), "the step of embedding.weight is nan, of 3"),
-        (moment("step", 3.0), "the step of embedding.weight is no plain tensor"),
+        (moment("step", 3.0), "the step of embedding.weight is not a plain tensor"),
         (moment("exp_avg", torch.zeros(1)), r"has \[1\] of torch.float32 where the model has \[4, 16\]"),
         (moment("exp_avg_sq", torch.zeros(4, 16).double()), "exp_avg_sq of .* has .* of torch.float64 where"),
-        (moment("exp_avg", torch.zeros(1).expand(4, 16)), "exp_avg of embedding.weight is no plain tensor"),
-        (moment("exp_avg", torch.zeros(4, 16).to_sparse()), "exp_avg of embedding.weight is no plain tensor"),
-        (moment("exp_avg", torch.zeros(4, 16, device="meta")), "exp_avg of embedding.weight is no plain tensor"),
+        (moment("exp_avg", torch.zeros(1).expand(4, 16)), "exp_avg of embedding.weight is not a plain tensor"),
+        (moment("exp_avg", torch.zeros(4, 16).to_sparse()), "exp_avg of embedding.weight is not a plain tensor"),
+        (moment("exp_avg", torch.zeros(4, 16, device="meta")), "exp_avg of embedding.weight is not a plain tensor"),
     ],
 )  # fmt: skip
 def test_what_no_run_saves_is_refused(change: Any, words: str, config: RunConfig, run: Run) -> None:
@@ -110,13 +110,13 @@ def test_settings_of_the_optimizer_are_those_of_the_configuration(config: RunCon
 def test_a_pipe_in_its_place_is_not_waited_for(config: RunConfig, run: Run) -> None:
     (run.folder / checkpoint.NAME).unlink()
     os.mkfifo(run.folder / checkpoint.NAME)
-    with pytest.raises(InputError, match="is no checkpoint"):
+    with pytest.raises(InputError, match="is not a checkpoint"):
         train(config, Store(run.folder.parent))
 
 
 def test_a_file_that_unpacks_to_more_than_a_checkpoint_is_not_unpacked(config: RunConfig, run: Run) -> None:
     wrong(run.folder / checkpoint.NAME, put("more", torch.zeros(checkpoint.ROOM // 2)))
-    with pytest.raises(InputError, match="is no checkpoint"):
+    with pytest.raises(InputError, match="is not a checkpoint"):
         train(config, Store(run.folder.parent))
 
 

@@ -224,9 +224,9 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="belongs to another configuration than run"):
         train(small(seed=1), store)
     (two.folder / checkpoint.NAME).write_bytes(before[: len(before) // 2])
-    with pytest.raises(InputError, match="is no checkpoint of this program"):
+    with pytest.raises(InputError, match="is not a checkpoint of this program"):
         train(small(seed=1), store)
-    assert two.state == "failed" and "is no checkpoint" in two.error
+    assert two.state == "failed" and "is not a checkpoint" in two.error
 
 
 def test_a_folder_of_another_configuration_is_refused(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_holds_no_code(tmp_path: Path) -> None:
     run = interrupted(small(), Store(tmp_path))
     (run.folder / checkpoint.NAME).write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
-    with pytest.raises(InputError, match="is no checkpoint"):
+    with pytest.raises(InputError, match="is not a checkpoint"):
         train(small(), Store(tmp_path))
 
 

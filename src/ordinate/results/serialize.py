@@ -29,8 +29,8 @@ class Between:
 def read(kind: type[T], content: Any, where: str) -> T:
     """Build `kind` from parsed JSON. Raises a ValueError that names the missing or wrong key and `where` it is."""
     reader: Reader = _reader(kind)  # type: ignore[arg-type]
-    found: T = reader(content, "", where)
-    return found
+    value: T = reader(content, "", where)
+    return value
 
 
 def write(value: Any) -> Any:

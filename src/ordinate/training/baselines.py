@@ -101,7 +101,7 @@ def bag_of_tokens(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
     scored = _scored(task, fit)
     x, y = _shares(task, fit)[scored], fit.targets[scored]
     rows = min(ROWS, WORK // (x.shape[1] * task.classes))
-    if rows < x.shape[1]:  # too few to fit so many weights: it would only learn them by heart
+    if rows < x.shape[1]:  # too few to fit so many weights: they would be memorized
         return majority(task, fit)
     some = torch.randperm(len(x), generator=generator(0, "baselines", "rows"))[:rows]
     weight = _logistic(x[some], y[some], task.classes)
@@ -164,6 +164,6 @@ def _logistic(
         return loss
 
     optimizer.step(closure)
-    found = weight.detach()
-    inner = found[:, :-1] / spread
-    return torch.cat((inner, found[:, -1:] - (inner @ x.mean(dim=0))[:, None]), dim=1)
+    fitted = weight.detach()
+    inner = fitted[:, :-1] / spread
+    return torch.cat((inner, fitted[:, -1:] - (inner @ x.mean(dim=0))[:, None]), dim=1)

@@ -100,7 +100,7 @@ def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimi
     try:
         content = _read(path, sum(tensor.nbytes for tensor in tensors.values()))
     except Exception as error:  # a damaged file shows itself in many ways
-        raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away") from error
+        raise InputError(f"{path} is not a checkpoint of this program, or is damaged: move it away") from error
     schema, saved_owner = content.pop("schema", None), content.pop("owner", None)
     if type(schema) is not int or schema != SCHEMA:
         raise InputError(f"{path} has schema {reprlib.repr(schema)}, this version reads {SCHEMA}: move it away")
@@ -168,7 +168,7 @@ def step_of(path: Path) -> int:
             pass
         step = torch.load(path, map_location="cpu", weights_only=True, mmap=True)["step"]
     except Exception as error:  # a damaged file shows itself in many ways
-        raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away") from error
+        raise InputError(f"{path} is not a checkpoint of this program, or is damaged: move it away") from error
     if type(step) is not int:
         raise InputError(f"{path} is damaged (it names no step): move it away")
     return step
@@ -201,7 +201,7 @@ def _state(kind: type[S], content: dict[str, Any], last: int) -> S:
         if not isinstance(value, field.type) or isinstance(value, bool):  # type: ignore[arg-type]
             raise ValueError(f"{field.name} is {reprlib.repr(value)}")
     if unknown := content.keys() - {field.name for field in fields(kind)}:
-        raise ValueError(f"{min(unknown, key=str)!r} is nothing that a run saves")
+        raise ValueError(f"{min(unknown, key=str)!r} is not part of a checkpoint")
     state = kind(**content)
     state.check(last)
     return state
@@ -235,7 +235,7 @@ def _check_tensor(name: str, saved: Any, like: Tensor) -> None:
     """The fused optimizer would read a tensor of another shape or dtype past its end."""
     plain = type(saved) is Tensor and saved.layout == torch.strided and saved.device.type == "cpu"
     if not plain or saved.is_quantized or not saved.is_contiguous():
-        raise ValueError(f"{name} is no plain tensor")
+        raise ValueError(f"{name} is not a plain tensor")
     if saved.shape != like.shape or saved.dtype != like.dtype:
         kinds = (f"{list(tensor.shape)} of {tensor.dtype}" for tensor in (saved, like))
         raise ValueError(f"{name} has {' where the model has '.join(kinds)}")

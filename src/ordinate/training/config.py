@@ -130,13 +130,13 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
         readout=task.readout, tied=False,
         length=trained if task.axes == 1 else drawn or max(task.sides(max(lengths["train_lengths"]))),
     )  # fmt: skip
-    # Dropout guards against learning by heart, which fresh sequences do not allow.
+    # Dropout prevents memorizing a fixed dataset; fresh sequences cannot be memorized.
     small = dict(dim=DIM, dropout=0.1 if budget["dataset"] else 0.0)
-    made = build(ModelConfig, small, PRESETS[preset], model, fixed)
-    config = build(RunConfig, given, lengths, budget, ending, {"task": text, "model": made, "position_limit": limit})
+    network = build(ModelConfig, small, PRESETS[preset], model, fixed)
+    config = build(RunConfig, given, lengths, budget, ending, {"task": text, "model": network, "position_limit": limit})
     _check(config)
     check_memory(config, task)
-    _try(made, task, task.width(max(lengths["train_lengths"])))
+    _try(network, task, task.width(max(lengths["train_lengths"])))
     return config
 
 

@@ -23,7 +23,7 @@ MOST: dict[str, float] = {
     "length": 2**16,  # measured step by step, each of which takes the square of it
     "memory_length": 2**18,  # measured once
     **dict.fromkeys(("coverage_draws", "rounds"), 10_000),
-    "threads": 16 * (os.cpu_count() or 1),  # beyond, threads only wait for each other, until no more can be made
+    "threads": 16 * (os.cpu_count() or 1),  # beyond, threads only wait for each other, until the system refuses more
     **dict.fromkeys(("lr", "weight_decay", "clip", "init_std", "embedding_std"), LARGEST_NUMBER),
 }
 BLOCK = 64  # steps whose sequences are drawn together: 25 lengths a step, one by one, would cost a tenth of its time

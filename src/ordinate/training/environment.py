@@ -1,4 +1,4 @@
-"""Where a run was made, and how this process is set up for it."""
+"""The machine of a run, and how this process is set up for it."""
 
 import ctypes
 import os
@@ -47,7 +47,7 @@ def prepared(threads: int, device: str) -> Iterator[None]:
 
 @cache
 def keep_memory() -> None:
-    """Let glibc keep what is freed: a step would otherwise ask the kernel for about a thousand pages again."""
+    """Let glibc keep what is freed: otherwise every step requests about a thousand pages from the kernel again."""
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
         libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
         libc.mallopt(-1, 1 << 30)  # M_TRIM_THRESHOLD

@@ -33,5 +33,5 @@ def apply_gradients(model: nn.Module, optimizer: torch.optim.Optimizer, *, lr: f
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """The tensor itself, or all shards of a DTensor. Importing `torch.distributed.tensor` to ask takes a second."""
+    """The tensor itself, or all shards of a DTensor. Importing `torch.distributed.tensor` to check takes a second."""
     return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
