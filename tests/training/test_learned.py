@@ -8,9 +8,9 @@ import pytest
 
 from ordinate import tasks
 from ordinate.store import Store
-from ordinate.training import Progress, resolve, schedule, train, trainer
+from ordinate.training import Progress, optimizer, resolve, train, trainer
 from ordinate.training.evaluate import evaluate
-from ordinate.training.schedule import ending, task_schedule
+from ordinate.training.optimizer import ending, task_schedule
 
 from .runs import outcome, small, words
 from .test_resume import stopped
@@ -22,7 +22,7 @@ EASY = dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7], dropo
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule, "LEAST", 10)
+    monkeypatch.setattr(optimizer, "LEAST", 10)
     monkeypatch.setattr(trainer, "check_every", lambda config, task: EVERY)
 
 
@@ -146,7 +146,7 @@ def test_a_task_that_is_learned_ends_before_its_budget(tmp_path: Path) -> None:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """A run that learned its task in its own time, and was never disturbed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schedule, "LEAST", 10)
+        patch.setattr(optimizer, "LEAST", 10)
         patch.setattr(trainer, "check_every", lambda config, task: EVERY)
         yield outcome(train(small(**RESUMED), Store(tmp_path_factory.mktemp("whole"))))
 

@@ -17,7 +17,7 @@ from ordinate import InputError
 from ordinate.store import Run, Store
 from ordinate.store.files import Journal
 from ordinate.store.holder import Holder
-from ordinate.training import Progress, RunConfig, attempt, checkpoint, schedule, train, trainer
+from ordinate.training import Progress, RunConfig, attempt, checkpoint, optimizer, train, trainer
 
 from .runs import Process, outcome, small
 
@@ -34,7 +34,7 @@ MODES: dict[str, dict[str, Any]] = {
 def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that tiny runs are found to have learned their task, and end before their budget."""
     monkeypatch.setattr(trainer, "check_every", lambda config, task: 5)
-    monkeypatch.setattr(schedule, "LEAST", 10)
+    monkeypatch.setattr(optimizer, "LEAST", 10)
 
 
 def die() -> None:

@@ -19,7 +19,7 @@ from ordinate.store.files import read_json
 from ordinate.training import Progress, train, trainer
 from ordinate.training.data import evaluation_sets
 from ordinate.training.evaluate import evaluate
-from ordinate.training.schedule import Schedule
+from ordinate.training.optimizer import Schedule
 
 from .runs import outcome, small, words
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from ordinate.core.errors import InputError
 from ordinate.lm.config import Decay, TrunkConfig
-from ordinate.training.schedule import Schedule
+from ordinate.training.optimizer import Schedule
 
 UNITS = {"T": 10**12, "B": 10**9, "M": 10**6, "k": 10**3}
 MOST = 10**15  # more than any corpus has

@@ -19,8 +19,8 @@ from ordinate.core.errors import InputError
 from ordinate.model import Transformer
 from ordinate.store import Run
 from ordinate.store.files import regular, replacing
-from ordinate.training.config import RunConfig, rebuild
-from ordinate.training.optimizer import make_optimizer, whole
+from ordinate.training.config import rebuild
+from ordinate.training.optimizer import task_optimizer, whole
 
 S = TypeVar("S", bound="TrainingState")
 
@@ -123,20 +123,11 @@ def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimi
     return state
 
 
-def task_optimizer(config: RunConfig, model: Transformer) -> torch.optim.Optimizer:
-    """The optimizer of a run on a task."""
-    return make_optimizer(
-        model, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay, kind=config.optimizer
-    )
-
-
-def restore(run: Run, model: Transformer, optimizer: torch.optim.Optimizer, steps: int) -> TaskState | None:
-    """Restore the saved state, if there is one; refuse it without the journal that belongs to it.
+def restore(run: Run, model: Transformer, optimizer: torch.optim.Optimizer, steps: int) -> TaskState:
+    """Restore the saved state; refuse it without the journal that belongs to it.
 
     All of it is checked before anything in the folder is changed.
     """
-    if not os.path.lexists(run.folder / NAME):
-        return None
     saved = load(run.folder / NAME, run.id, model, optimizer, TaskState, last=steps)
     run.journal.check(saved.journal)
     if saved.journal_sum != run.journal.sum(saved.journal):
@@ -153,6 +144,8 @@ def restore(run: Run, model: Transformer, optimizer: torch.optim.Optimizer, step
 
 def check_resumable(run: Run) -> None:
     """Refuse an interrupted run that cannot be resumed, if this program can build its model at all."""
+    if not os.path.lexists(run.folder / NAME):
+        return
     try:
         config = rebuild(run.config)
         model = Transformer(config.model, seed=config.seed)

@@ -18,8 +18,8 @@ from ordinate.core.parsing import parse_choice
 from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
 from ordinate.training.config_limits import STATE, check_memory, check_numbers, refuse, too_small, wrong_betas
-from ordinate.training.optimizer import Adam
 
+Adam = Literal["adamw", "adam"]
 # Settings of the model that follow from the task and cannot be given.
 FROM_TASK = (
     "vocabulary", "classes", "causal", "axes", "readout", "length", "tied", "document_positions", "document_mask",

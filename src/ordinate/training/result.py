@@ -34,15 +34,16 @@ def evaluation_rows(
     inside = values["id", max(config.test_lengths)].copy()
     for chosen in sets:
         groups, beyond = values[chosen.split, chosen.length], past_training(config, task, chosen)
-        everywhere = {name: groups.pop(name, None) for name in ("loss", "accuracy", "exact", "loss_error")}
+        main = {name: groups.pop(name, None) for name in ("loss", "accuracy", "exact", "loss_error")}
         outside = chosen.split in ("ood", "shift")
         yield EvaluationRow(
             split=chosen.split, length=chosen.length, sequences=len(chosen.batch.tokens), hash=chosen.hash,
-            score=groups.get("accuracy_beyond") if beyond else everywhere[task.metric],
+            score=groups.get("accuracy_beyond") if beyond else main[task.metric],
+            loss=main["loss"], accuracy=main["accuracy"], exact=main["exact"], loss_error=main["loss_error"],
             seen=seen[chosen.hash], groups=groups,
-            gap_loss=_difference(everywhere["loss"], inside.get("loss")) if outside else None,
-            gap_accuracy=_difference(inside.get("accuracy"), everywhere["accuracy"]) if outside else None,
-            **everywhere, **_baselines(config, store, task, chosen, beyond),
+            gap_loss=_difference(main["loss"], inside.get("loss")) if outside else None,
+            gap_accuracy=_difference(inside.get("accuracy"), main["accuracy"]) if outside else None,
+            **_baselines(config, store, task, chosen, beyond),
         )  # fmt: skip
 
 

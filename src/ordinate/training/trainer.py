@@ -2,6 +2,7 @@
 
 import logging
 import math
+import os
 import time
 from dataclasses import replace
 from typing import NamedTuple
@@ -21,15 +22,14 @@ from ordinate.results.run_result import Norms, Record, RunResult, Status
 from ordinate.store import Run, Store
 from ordinate.store.claim import LostClaimError
 from ordinate.training import checkpoint, environment
-from ordinate.training.checkpoint import NAME, NORMS, TaskState, restore, task_optimizer
+from ordinate.training.checkpoint import NAME, NORMS, TaskState, restore
 from ordinate.training.config import RunConfig
 from ordinate.training.data import PackedBatch, TrainingData, evaluation_sets, overlap, pack
 from ordinate.training.evaluate import batch_accuracy, evaluate
 from ordinate.training.interruption import Interrupted, StopCallback, never
-from ordinate.training.optimizer import apply_gradients
+from ordinate.training.optimizer import apply_gradients, ending, task_optimizer, task_schedule
 from ordinate.training.progress import Progress, ProgressCallback, TrainingClock, silent
 from ordinate.training.result import evaluation_rows, keep_artifacts
-from ordinate.training.schedule import ending, task_schedule
 from ordinate.training.step_memory import counted_memory
 
 CURVE_SEQUENCES = 256  # of the validation set, for one point of the learning curve
@@ -150,7 +150,8 @@ class TaskTrainer:
         return TaskStepOutput(loss.detach(), logits.detach(), norm)
 
     def _restore(self) -> None:
-        saved = restore(self.run, self.model, self.optimizer, self.config.steps)
+        exists = os.path.lexists(self.run.folder / NAME)
+        saved = restore(self.run, self.model, self.optimizer, self.config.steps) if exists else None
         with self.run.writing():  # what followed the checkpoint will be written again
             self.run.journal.cut(saved.journal if saved else 0)
         if saved:
