@@ -18,6 +18,7 @@ from ordinate.store import Run, Store
 from ordinate.store.files import Journal
 from ordinate.store.holder import Holder
 from ordinate.training import Progress, RunConfig, attempt, checkpoint, optimizer, train, trainer
+from ordinate.training.interruption import Interrupted
 
 from .runs import Process, outcome, small
 
@@ -178,6 +179,17 @@ def test_interrupted_by_its_watcher_it_goes_on(tmp_path: Path) -> None:
     assert run.state == "interrupted" and not (run.folder / "claim").exists()
     assert outcome(train(config, store, watch)) == expected
     assert steps == [*range(1, 10), *range(9, 21), 20]  # step 9 was not saved yet; scoring comes last
+
+
+def test_a_requested_stop_keeps_the_step_under_way(tmp_path: Path) -> None:
+    """As Ctrl-C requests it; in training, and once more when only scoring is left."""
+    config, store, calls = small(), Store(tmp_path / "stopped"), count(1)
+    with pytest.raises(Interrupted, match="holds step 9 of 20"):
+        train(config, store, stop=lambda: next(calls) == 9)
+    with pytest.raises(Interrupted, match="holds step 20 of 20"):
+        train(config, store, stop=lambda: next(calls) == 9 + 12)
+    assert store.run(config.id).state == "interrupted"
+    assert outcome(train(config, store)) == outcome(train(config, Store(tmp_path / "whole")))
 
 
 def test_two_processes_do_a_run_once(tmp_path: Path) -> None:

@@ -114,13 +114,15 @@ class Run:
             elif read_json(self.folder / "config.json") != json.loads(json.dumps(config)):
                 raise InputError(f"{self.folder} holds another configuration: use another store, or move it away")
             try:
-                _ = self.machine
+                first = self.machine if os.path.lexists(self.folder / "env.json") else None
             except OtherVersionError:
                 raise
             except InputError:
-                write_document(self.folder / "env.json", machine, indent=1)
-            else:  # env.json keeps the first machine; the log shows where the run continued
+                first = None  # damaged, and written again
+            if first:  # env.json keeps the first machine; the log shows where the run continued
                 self.log(f"going on: {json.dumps(write(machine))}")
+            else:
+                write_document(self.folder / "env.json", machine, indent=1)
 
     def write(self, name: str, data: bytes) -> None:
         """Replace one of the files as a whole."""
