@@ -18,9 +18,9 @@ from benchmarks.text import write_text
 from ordinate import ModelConfig
 from ordinate.lm.config import Options, TrunkConfig, resolve
 from ordinate.lm.hardware import matmul_rate
-from ordinate.lm.lm_recipe import LMRecipe
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.stream import training_rows
+from ordinate.lm.trainer import LMTrainer
 from ordinate.text.corpus import Corpus
 from ordinate.text.prepare import prepare
 from ordinate.text.request import request
@@ -46,7 +46,7 @@ def steps(size: str, folder: Path, rounds: int, settings: dict[str, object]) -> 
     corpus = small_corpus(folder, resolve(size, "rope", "", settings)[0].model.vocabulary, 50_000 if settings else TEXT)
     config = resolve(size, "rope", corpus.fingerprint, settings)[0]
     open_rows = resolve(size, "rope", corpus.fingerprint, settings | {"packing": "continue+unmasked"})[0]
-    ours, unmasked = (LMRecipe(c, corpus, Options(device="cpu"), Ranks()) for c in (config, open_rows))
+    ours, unmasked = (LMTrainer(c, corpus, Options(device="cpu"), Ranks()) for c in (config, open_rows))
     plain, theirs = PlainModel(config.model), borrowed(config.model)
     times = in_turns(
         {

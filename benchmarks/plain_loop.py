@@ -16,8 +16,8 @@ from benchmarks.pad import padded
 from ordinate.core.task import UNSCORED
 from ordinate.training.config import RunConfig, resolve
 from ordinate.training.data import TrainingData, evaluation_sets
-from ordinate.training.schedule import task_schedule
-from ordinate.training.task_recipe import CHECKED, check_every
+from ordinate.training.optimizer import task_schedule
+from ordinate.training.trainer import CHECKED, check_every
 
 SETTINGS = {"lr": 0.001, "budget": "fixed"}
 KINDS = {

@@ -20,7 +20,7 @@ from ordinate.training.config import RunConfig, resolve
 from ordinate.training.data import EvaluationSet, PackedBatch, evaluation_set, pack
 from ordinate.training.environment import keep_memory
 from ordinate.training.evaluate import _score, evaluate
-from ordinate.training.task_recipe import CHECKED, TaskRecipe
+from ordinate.training.trainer import CHECKED, TaskTrainer
 
 SHAPE = dict(dim=64, heads=4, layers=2, dropout=0.0, batch=64)
 
@@ -46,7 +46,7 @@ class Runs(ExitStack):
         self.sizes = SHAPE | sizes
         self.folder = Path(self.enter_context(tempfile.TemporaryDirectory()))
 
-    def begin(self, task: str, *, borrowed: bool = False, **settings: object) -> TaskRecipe:
+    def begin(self, task: str, *, borrowed: bool = False, **settings: object) -> TaskTrainer:
         """On our model or on theirs, in a store of its own."""
         encoding = "none" if borrowed else "rope"
         config = resolve({"task": task, "encoding": encoding, "steps": 10_000, **self.sizes, **settings})
@@ -54,14 +54,14 @@ class Runs(ExitStack):
         run = store.run(config.id)
         run.folder.mkdir(parents=True)
         assert self.enter_context(run.claimed())
-        begun = TaskRecipe(config, store, run, lambda progress: None)
+        begun = TaskTrainer(config, store, run)
         if borrowed:
             begun.model = Borrowed(config)  # type: ignore[assignment]
             begun.optimizer = torch.optim.AdamW(begun.model.parameters(), lr=1e-4, fused=True)
         return begun
 
 
-def turn(begun: TaskRecipe, make: Callable[[list[Batch]], PackedBatch]) -> None:
+def turn(begun: TaskTrainer, make: Callable[[list[Batch]], PackedBatch]) -> None:
     """One step as the loop does it, with the journal at its own pace (one step in a hundred)."""
     parts = begun.data.parts(begun.step)
     output = begun.train_step(make(parts))
@@ -111,14 +111,14 @@ def shares(runs: Runs, rounds: int, names: list[str]) -> list[Row]:
         valid = next(s for s in begun.sets if s.split == "valid")
         some = replace(valid, batch=valid.batch.rows(0, CHECKED))
 
-        def draw(begun: TaskRecipe = begun, step: list[int] = step) -> None:
+        def draw(begun: TaskTrainer = begun, step: list[int] = step) -> None:
             step[0] += 1
             pack(begun.data.parts(step[0]))
 
-        def check(begun: TaskRecipe = begun, some: EvaluationSet = some) -> None:
+        def check(begun: TaskTrainer = begun, some: EvaluationSet = some) -> None:
             evaluate(begun.model.eval(), begun.task, begun.config, some, draws=1)
 
-        def score(begun: TaskRecipe = begun) -> None:
+        def score(begun: TaskTrainer = begun) -> None:
             for chosen in begun.sets:
                 evaluate(begun.model.eval(), begun.task, begun.config, chosen)
 

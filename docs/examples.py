@@ -20,7 +20,7 @@ from safetensors.numpy import save
 from ordinate.report.chart import thin
 from ordinate.results.comparison import Comparison
 from ordinate.results.run_result import RunResult
-from ordinate.results.schema import write
+from ordinate.results.serialize import write
 from ordinate.store import Run, Store, open_store
 from ordinate.store.documents import write_document
 from ordinate.store.examples import ARCHIVE

@@ -1,8 +1,12 @@
-"""Makes the README's picture from stored results: `python docs/picture.py`, after `make demo`."""
+"""The README's picture: `python docs/picture.py` draws it from demo.json alone.
+
+`python docs/picture.py runs`, after `make demo`, first copies the scores of that comparison to demo.json.
+"""
 
 import io
 import json
 import re
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,7 +24,7 @@ MAKEFILE = (HERE.parent / "Makefile").read_text()
 COMMAND = re.findall(r"\$\(BIN\)/(ordinate compare .*)", MAKEFILE)[0].replace("$$", "$")
 
 
-def keep() -> None:
+def keep(store: str) -> None:
     """Copy the scores of the store's last comparison."""
     from ordinate.store import open_store
     from ordinate.studies import study_store
@@ -28,8 +32,8 @@ def keep() -> None:
     from ordinate.studies.study_analysis import facts, observations, steps_of
     from ordinate.studies.study_state import StudyState
 
-    kept = study_store.find(open_store())
-    state = StudyState(kept.study, open_store())
+    kept = study_store.find(open_store(store))
+    state = StudyState(kept.study, open_store(store))
     seeds = seeds_to_report(state)
     content = {
         "command": COMMAND,
@@ -63,5 +67,6 @@ def draw() -> str:
 
 
 if __name__ == "__main__":
-    keep()
+    if len(sys.argv) > 1:
+        keep(sys.argv[1])
     PICTURE.write_text(draw())

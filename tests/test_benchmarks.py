@@ -34,6 +34,7 @@ def test_the_bound_of_a_family_is_a_little_over_its_slowest_encoding() -> None:
         if row["encoding"] != "none" and row["axes"] == 1:
             family = step.family_of(make_model(row["encoding"], dim=32, heads=2, layers=1, length=16).per_layer[0])
             slowest[family] = max(slowest[family], row["step"]["best"])
-    assert {row["encoding"] for row in COSTS} == set(encodings.names())
+    # A new encoding is in no table until `ordinate bench` has measured it; one that is gone must not stay there.
+    assert {row["encoding"] for row in COSTS} <= set(encodings.names())
     for family, bound in step.BOUNDS.items():
         assert slowest[family] < bound < 1.15 * slowest[family], (family, slowest[family])

@@ -9,7 +9,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from ordinate.core.config import to_dict
-from ordinate.results.machine import Machine
+from ordinate.results.run_result import Machine
 from ordinate.store.documents import write_document
 from ordinate.store.files import write_json
 from ordinate.store.sums import file_sums

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.results.schema import write
+from ordinate.results.serialize import write
 from ordinate.store import Run, open_store
 
 from .conftest import Program

@@ -10,9 +10,9 @@ from tempfile import mkdtemp
 from typing import Any
 
 from ordinate.lm import hardware
+from ordinate.lm.branching import BranchedTraining
 from ordinate.lm.budgets import branches
 from ordinate.lm.config import Options, resolve
-from ordinate.lm.train import LMTraining
 from ordinate.text.prepare import prepare
 from ordinate.text.request import request
 from ordinate.training import Progress
@@ -41,7 +41,7 @@ def whole_model() -> Path:
     corpus = prepare(asked, folder / "data" / "made", workers=0)
     config, decay = resolve("nano", "rope", corpus.fingerprint, SETTINGS)
     options = Options(device="cpu", valid_tokens=VALID, log_every=1, save_every=0.0)
-    training, steps = LMTraining(config, corpus, folder / "checkpoints", options), [0]
+    training, steps = BranchedTraining(config, corpus, folder / "checkpoints", options), [0]
 
     def count(now: Progress) -> None:
         steps[0] += 1

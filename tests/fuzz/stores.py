@@ -15,7 +15,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from ordinate.store import Store
 from ordinate.store.pack import MANIFEST, pack
 from ordinate.studies.compare import compare
-from ordinate.training import Progress, baselines, resolve, task_checkpoint, task_recipe, train
+from ordinate.training import Progress, baselines, checkpoint, resolve, train, trainer
 
 from .damage import JSON, changed, damage, damaged, tensors_in
 
@@ -42,11 +42,11 @@ def whole() -> Path:
         if progress.step == 4:
             raise KeyboardInterrupt
 
-    task_recipe.SAVE_EVERY, usual = -1.0, task_recipe.SAVE_EVERY
+    trainer.SAVE_EVERY, usual = -1.0, trainer.SAVE_EVERY
     try:
         train(resolve(SETTINGS | dict(task=TASK, encoding="t5")), Store(folder), interrupt)
     except KeyboardInterrupt:
-        task_recipe.SAVE_EVERY = usual
+        trainer.SAVE_EVERY = usual
     return folder
 
 
@@ -116,7 +116,7 @@ def packed_manifest() -> bytes:
 def saved(draw: Random, folder: Path) -> list[str]:
     """Going on with a run whose checkpoint is not what it was."""
     shutil.copytree(whole(), folder / "runs")
-    (path,) = (folder / "runs").glob(f"*/{task_checkpoint.NAME}")
+    (path,) = (folder / "runs").glob(f"*/{checkpoint.NAME}")
     if draw.random() < 0.2:
         path.write_bytes(damaged(draw, path.read_bytes()))
     elif draw.random() < 0.05:

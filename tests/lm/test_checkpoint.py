@@ -12,8 +12,8 @@ import torch
 
 from ordinate.core.errors import InputError
 from ordinate.lm.config import Options
-from ordinate.lm.lm_recipe import LMRecipe
 from ordinate.lm.ranks import Ranks
+from ordinate.lm.trainer import LMTrainer
 from ordinate.text.corpus import Corpus
 from ordinate.training import checkpoint
 from ordinate.training.checkpoint import TrainingState
@@ -23,30 +23,30 @@ from .small import DEVICE, small_config
 OPTIONS = Options(device=DEVICE)
 
 
-def _save(path: Path, recipe: LMRecipe) -> None:
+def _save(path: Path, recipe: LMTrainer) -> None:
     tensors = checkpoint.collect(recipe.model, recipe.optimizer)
     checkpoint.save(path, "me", tensors, TrainingState(recipe.step, 0.5, 0))
 
 
-def _load(path: Path, recipe: LMRecipe) -> TrainingState:
+def _load(path: Path, recipe: LMTrainer) -> TrainingState:
     return checkpoint.load(path, "me", recipe.model, recipe.optimizer, TrainingState, last=1000)
 
 
 @pytest.fixture
-def trainer(corpus: Corpus) -> LMRecipe:
-    made = LMRecipe(small_config(corpus), corpus, OPTIONS, Ranks())
+def trainer(corpus: Corpus) -> LMTrainer:
+    made = LMTrainer(small_config(corpus), corpus, OPTIONS, Ranks())
     made.train_step()
     return made
 
 
 @pytest.fixture
-def path(trainer: LMRecipe, tmp_path: Path) -> Path:
+def path(trainer: LMTrainer, tmp_path: Path) -> Path:
     _save(tmp_path / "latest.pt", trainer)
     return tmp_path / "latest.pt"
 
 
-def test_what_was_saved_comes_back(trainer: LMRecipe, path: Path, corpus: Corpus) -> None:
-    other = LMRecipe(small_config(corpus, seed=7), corpus, OPTIONS, Ranks())
+def test_what_was_saved_comes_back(trainer: LMTrainer, path: Path, corpus: Corpus) -> None:
+    other = LMTrainer(small_config(corpus, seed=7), corpus, OPTIONS, Ranks())
     rest = _load(path, other)
     assert rest == TrainingState(1, 0.5, 0)
     other.config, other.step = trainer.config, rest.step
@@ -95,7 +95,7 @@ _NAME = "embedding.weight"
     ],
 )  # fmt: skip
 def test_a_changed_checkpoint_is_refused_before_any_of_it_is_used(
-    trainer: LMRecipe, path: Path, change: Callable[[dict[str, Any]], None]
+    trainer: LMTrainer, path: Path, change: Callable[[dict[str, Any]], None]
 ) -> None:
     content = torch.load(path, weights_only=True)
     change(content)
@@ -117,7 +117,7 @@ class Evil:
 
 
 @pytest.mark.parametrize("how", ["torch", "pickle", "cut", "garbage", "empty"])
-def test_a_hostile_or_damaged_file_is_refused_and_runs_nothing(trainer: LMRecipe, path: Path, how: str) -> None:
+def test_a_hostile_or_damaged_file_is_refused_and_runs_nothing(trainer: LMTrainer, path: Path, how: str) -> None:
     evil, data = Evil(path.with_name("evil")), path.read_bytes()
     match how:
         case "torch":
@@ -130,14 +130,14 @@ def test_a_hostile_or_damaged_file_is_refused_and_runs_nothing(trainer: LMRecipe
             path.write_bytes(bytes(range(256)) * 100)
         case "empty":
             path.write_bytes(b"")
-    with pytest.raises(InputError, match="no checkpoint"):
+    with pytest.raises(InputError, match="not a checkpoint"):
         _load(path, trainer)
     assert not evil.target.exists()
 
 
 def test_what_an_encoding_drew_at_its_start_is_in_a_checkpoint(corpus: Corpus, tmp_path: Path) -> None:
     """Some keep what they drew as buffers, which no optimizer knows."""
-    made, other = (LMRecipe(small_config(corpus, "fope", seed=seed), corpus, OPTIONS, Ranks()) for seed in (1, 2))
+    made, other = (LMTrainer(small_config(corpus, "fope", seed=seed), corpus, OPTIONS, Ranks()) for seed in (1, 2))
     _save(tmp_path / "latest.pt", made)
     _load(tmp_path / "latest.pt", other)
     assert made.validate() == other.validate()

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from ordinate.core.errors import InputError
+from ordinate.lm.branching import BranchedTraining
 from ordinate.lm.config import Options
-from ordinate.lm.lm_recipe import LMRecipe
 from ordinate.lm.ranks import Ranks, spread
-from ordinate.lm.train import LMTraining
+from ordinate.lm.trainer import LMTrainer
 from ordinate.text.corpus import Corpus
 
 from .small import DEVICE, decay, small_config
@@ -35,8 +35,8 @@ def together(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _alone(corpus: Corpus) -> LMRecipe:
-    trainer = LMRecipe(small_config(corpus), corpus, Options(device=DEVICE), Ranks())
+def _alone(corpus: Corpus) -> LMTrainer:
+    trainer = LMTrainer(small_config(corpus), corpus, Options(device=DEVICE), Ranks())
     for _ in range(STEPS):
         trainer.train_step()
     return trainer
@@ -62,8 +62,8 @@ def test_one_process_goes_on_with_what_two_ranks_began(together: Path, corpus: C
     config = small_config(corpus)
     planned = branches(config, [12 * config.step_tokens], decay)
     options = Options(device=DEVICE, valid_tokens=64)
-    (mixed,) = LMTraining(config, corpus, together / f"training-{shard}", options).run(planned)
-    (alone,) = LMTraining(config, corpus, together / f"alone-{shard}", options).run(planned)
+    (mixed,) = BranchedTraining(config, corpus, together / f"training-{shard}", options).run(planned)
+    (alone,) = BranchedTraining(config, corpus, together / f"alone-{shard}", options).run(planned)
     found, wanted = (torch.load(folder / "latest.pt", weights_only=True)["model"] for folder in (mixed, alone))
     for name in wanted:
         torch.testing.assert_close(found[name], wanted[name], rtol=0, atol=1e-5, msg=name)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from ordinate.core.errors import InputError
+from ordinate.lm.branching import BranchedTraining
 from ordinate.lm.budgets import branches
 from ordinate.lm.config import Options
 from ordinate.lm.sinks import known
-from ordinate.lm.train import LMTraining
 from ordinate.store.files import Journal
 from ordinate.text.corpus import Corpus
 
@@ -23,7 +23,7 @@ OPTIONS = Options(device=DEVICE, log_every=1, valid_every=100, valid_tokens=64)
 
 def _train(corpus: Corpus, folder: Path, *trackers: str) -> Path:
     config = small_config(corpus)
-    training = LMTraining(config, corpus, folder, replace(OPTIONS, trackers=trackers))
+    training = BranchedTraining(config, corpus, folder, replace(OPTIONS, trackers=trackers))
     (made,) = training.run(branches(config, [8 * config.step_tokens], decay))
     return made
 

@@ -4,24 +4,24 @@ import pytest
 import torch
 
 from ordinate.core.errors import InputError
-from ordinate.lm.sizes import SIZES, flops_per_token, parameters, shape
-from ordinate.model import Transformer
+from ordinate.lm.sizes import SIZES, defaults, flops_per_token, parameters
+from ordinate.model import Transformer, preset
 
 COUNTS = {"tiny": 58_727_680, "small": 163_598_592, "medium": 469_815_296, "large": 1_208_029_184}
 
 
 @pytest.mark.parametrize(("size", "count"), COUNTS.items())
 def test_the_four_sizes_have_the_documents_parameters_exactly(size: str, count: int) -> None:
-    assert parameters(shape(size, "rope")) == (count, 0)
+    assert parameters(preset(size, encoding="rope")) == (count, 0)
 
 
 def test_the_small_ones_have_about_one_and_five_million() -> None:
-    assert parameters(shape("nano", "rope"))[0] == pytest.approx(1e6, rel=0.25)
-    assert parameters(shape("micro", "rope"))[0] == pytest.approx(5e6, rel=0.1)
+    assert parameters(preset("nano", encoding="rope"))[0] == pytest.approx(1e6, rel=0.25)
+    assert parameters(preset("micro", encoding="rope"))[0] == pytest.approx(5e6, rel=0.1)
 
 
 def test_an_encodings_own_parameters_are_counted_apart() -> None:
-    assert parameters(shape("tiny", "learned")) == (COUNTS["tiny"], 1024 * 512)
+    assert parameters(preset("tiny", encoding="learned")) == (COUNTS["tiny"], 1024 * 512)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -33,7 +33,7 @@ def test_operations_of_a_step_are_those_that_torch_counts() -> None:
     """Its counter sees all matrix products but those inside the attention kernel."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    config = shape("nano", "rope")
+    config = preset("nano", encoding="rope")
     model = Transformer(config)
     tokens = torch.zeros(1, config.length, dtype=torch.long)
     with FlopCounterMode(display=False) as counter:
@@ -44,4 +44,4 @@ def test_operations_of_a_step_are_those_that_torch_counts() -> None:
 
 def test_an_unknown_size_is_named() -> None:
     with pytest.raises(InputError, match="did you mean tiny"):
-        shape("tyny", "rope")
+        defaults("tyny")

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 from small import DEVICE, decay, small_config  # type: ignore[import-not-found]
 
+from ordinate.lm.branching import BranchedTraining
 from ordinate.lm.budgets import branches
 from ordinate.lm.config import Options
-from ordinate.lm.lm_recipe import LMRecipe
 from ordinate.lm.ranks import joined
-from ordinate.lm.train import LMTraining
+from ordinate.lm.trainer import LMTrainer
 from ordinate.text.corpus import open_corpus
 from ordinate.training import checkpoint
 from ordinate.training.interruption import Interrupted
@@ -25,7 +25,7 @@ def main(data: Path, folder: Path) -> None:
     with joined(torch.device(DEVICE)) as ranks:
         for shard in ("none", "fsdp2"):
             options = Options(device=DEVICE, shard=shard, micro_batch=1)  # type: ignore[arg-type]
-            trainer = LMRecipe(config, corpus, options, ranks)
+            trainer = LMTrainer(config, corpus, options, ranks)
             for _ in range(10):
                 trainer.train_step()
             tensors, scores = checkpoint.collect(trainer.model, trainer.optimizer), trainer.validate()
@@ -34,7 +34,7 @@ def main(data: Path, folder: Path) -> None:
                 checkpoint.save(folder / f"{shard}.pt", "me", tensors, state)
                 (folder / f"{shard}.json").write_text(json.dumps(scores._asdict()))
 
-            training = LMTraining(
+            training = BranchedTraining(
                 config, corpus, folder / f"training-{shard}",
                 replace(options, log_every=1, save_every=0.0, valid_tokens=64), ranks,
             )  # fmt: skip

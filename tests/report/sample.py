@@ -8,7 +8,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from ordinate.results.comparison import ComparedRun, Comparison, Curve, Profile, RatePoint, Sweep
-from ordinate.results.machine import Machine
+from ordinate.results.run_result import Machine
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.improvement import Improvement
 from ordinate.statistics.interval import Interval

@@ -12,7 +12,7 @@ import pytest
 from ordinate import InputError
 from ordinate.cli.status import _print
 from ordinate.results.run_result import RunResult
-from ordinate.results.schema import read, write
+from ordinate.results.serialize import read, write
 from ordinate.store import Run
 from ordinate.store.documents import content_sum, read_document, write_document
 from ordinate.store.run_table import summarize

@@ -15,9 +15,8 @@ import pytest
 from tests.store.test_results import RESULT
 
 from ordinate import InputError
-from ordinate.results.machine import Machine
-from ordinate.results.run_result import RunResult
-from ordinate.results.schema import read, write
+from ordinate.results.run_result import Machine, RunResult
+from ordinate.results.serialize import read, write
 from ordinate.store import Run, claim
 from ordinate.store.claim import SILENCE, LostClaimError
 from ordinate.store.files import write_json

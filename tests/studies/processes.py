@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from ordinate.results.schema import write
+from ordinate.results.serialize import write
 from ordinate.store import Run, Store
 from ordinate.studies import worker
 

@@ -31,7 +31,7 @@ from ordinate.studies.collect import collect
 from ordinate.studies.command import check_command
 from ordinate.studies.plan import name_of
 from ordinate.studies.study_state import StudyState
-from ordinate.training import resolve, task_checkpoint, train
+from ordinate.training import checkpoint, resolve, train
 from ordinate.training.baselines import possible
 
 UNFINISHED = resolve(SETTINGS | dict(task=TASK, encoding="t5"))
@@ -88,18 +88,18 @@ def shortened(run: Run) -> None:
 
 
 def of_another(run: Run) -> None:
-    content = torch.load(run.folder / task_checkpoint.NAME, weights_only=True)
-    torch.save(content | {"owner": "0" * 12}, run.folder / task_checkpoint.NAME)
+    content = torch.load(run.folder / checkpoint.NAME, weights_only=True)
+    torch.save(content | {"owner": "0" * 12}, run.folder / checkpoint.NAME)
 
 
 def any_zip(run: Run) -> None:
-    with zipfile.ZipFile(run.folder / task_checkpoint.NAME, "w") as archive:
+    with zipfile.ZipFile(run.folder / checkpoint.NAME, "w") as archive:
         archive.writestr("x", "y")
 
 
 def one_bit(run: Run) -> None:
     """Of a weight, so that the file unpacks as before."""
-    path = run.folder / task_checkpoint.NAME
+    path = run.folder / checkpoint.NAME
     with zipfile.ZipFile(path) as archive:
         part = max(archive.infolist(), key=lambda part: part.file_size)
         start = part.header_offset + 30 + len(part.filename)
@@ -118,8 +118,8 @@ def no_norms(run: Run) -> None:
     ("do", "words"),
     [
         (shortened, "shorter than its checkpoint says"), (lambda run: run.journal.path.unlink(), "shorter than"),
-        (of_another, "belongs to another configuration"), (any_zip, "is no checkpoint"), (one_bit, "is no checkpoint"),
-        (no_norms, "not what its checkpoint goes with"),
+        (of_another, "belongs to another configuration"), (any_zip, "is not a checkpoint"),
+        (one_bit, "is not a checkpoint"), (no_norms, "not what its checkpoint goes with"),
     ],
 )  # fmt: skip
 def test_an_interrupted_run_that_cannot_go_on_is_told(store: Store, do: Callable[[Run], None], words: str) -> None:

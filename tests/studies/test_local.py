@@ -23,7 +23,7 @@ from ordinate.studies.executor import Event, StudyStopped
 from ordinate.studies.local import DEATHS, Local
 from ordinate.studies.plan import Study
 from ordinate.studies.study_state import StudyState
-from ordinate.training import RunConfig, task_checkpoint
+from ordinate.training import RunConfig, checkpoint
 
 from . import made
 from .conftest import Whole
@@ -126,10 +126,10 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
     asked = made.study(**FIXED)
     bad = store.run(runs_of(asked, 2)[2].id)
     bad.folder.mkdir(parents=True)
-    (bad.folder / task_checkpoint.NAME).write_bytes(b"nonsense")
+    (bad.folder / checkpoint.NAME).write_bytes(b"nonsense")
     settings = made.SETTINGS | {"lr": 0.01}
     first = compare(made.TASK, "rope,alibi", seeds=2, store=store.folder, workers=workers, **settings)
-    assert list(first.failures) == [bad.id] and "is no checkpoint of this program" in first.failures[bad.id]
+    assert list(first.failures) == [bad.id] and "is not a checkpoint of this program" in first.failures[bad.id]
     assert bad.state == "failed" and "Traceback" in (bad.folder / "error.txt").read_text()
     assert [alarm.sentence() for task in first.analysis.tasks for alarm in task.alarms if alarm.kind == "failed"] == [
         f"rope: 1 of 2 runs failed: {bad.error}"
@@ -139,7 +139,7 @@ def test_a_run_that_fails_is_kept_and_tried_again(workers: int, store: Store) ->
     # Whoever looks at the store later finds the same.
     assert told(collect(StudyState(asked, store), first.command)) == told(first)
 
-    (bad.folder / task_checkpoint.NAME).unlink()
+    (bad.folder / checkpoint.NAME).unlink()
     second = compare(made.TASK, "rope,alibi", seeds=2, store=store.folder, workers=workers, **settings)
     assert second.failures == {} and {run.state for run in second.runs} == {"finished"}
     assert not (bad.folder / "error.txt").exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.results.run_result import RunResult
-from ordinate.results.schema import write
+from ordinate.results.serialize import write
 from ordinate.statistics.words import Word
 from ordinate.store import Run
 from ordinate.training import RunConfig, resolve

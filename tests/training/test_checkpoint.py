@@ -12,7 +12,7 @@ from tests.fuzz.damage import changed, damaged, tensors
 
 from ordinate import InputError
 from ordinate.store import Run, Store
-from ordinate.training import RunConfig, checkpoint, task_checkpoint, train
+from ordinate.training import RunConfig, checkpoint, train
 
 from .runs import outcome, small
 from .test_resume import interrupted
@@ -62,7 +62,7 @@ def run(config: RunConfig, tmp_path: Path) -> Run:
         (put("status", "half"), "status is 'half'"),
         (put("learned", 3), "learned is 3 and above is None"),
         (put("above", 10**6), "above is 1000000 at step 3"),
-        (put("more", 1), r"damaged \('more' is nothing that a run saves\)"),
+        (put("more", 1), r"damaged \('more' is not part of a checkpoint\)"),
         (lambda content: content.pop("status"), "status is None"),
         (lambda content: content.pop("model"), "its weights are not those of the model"),
         (lambda content: content.pop("optimizer"), "its moments are not those of the optimizer"),
@@ -74,27 +74,27 @@ def run(config: RunConfig, tmp_path: Path) -> Run:
         (put("optimizer", {}), "its moments are not those of the optimizer"),
         (put("optimizer", {999: {}}), "its moments are not those of the optimizer"),
         (lambda content: content["optimizer"].update(dict.fromkeys(content["optimizer"])), "no moments at step 3"),
-        (moment("exp_avg_sq", None), r"exp_avg_sq of embedding.weight is no plain tensor"),
+        (moment("exp_avg_sq", None), r"exp_avg_sq of embedding.weight is not a plain tensor"),
         (lambda content: content["optimizer"][WEIGHT].pop("exp_avg"), "moments of embedding.weight are incomplete"),
         (moment("step", torch.tensor(10.0**9)), r"the step of embedding.weight is 1e\+09, of 3"),
         (moment("step", torch.tensor(float("nan"))), "the step of embedding.weight is nan, of 3"),
-        (moment("step", 3.0), "the step of embedding.weight is no plain tensor"),
+        (moment("step", 3.0), "the step of embedding.weight is not a plain tensor"),
         (moment("exp_avg", torch.zeros(1)), r"has \[1\] of torch.float32 where the model has \[4, 16\]"),
         (moment("exp_avg_sq", torch.zeros(4, 16).double()), "exp_avg_sq of .* has .* of torch.float64 where"),
-        (moment("exp_avg", torch.zeros(1).expand(4, 16)), "exp_avg of embedding.weight is no plain tensor"),
-        (moment("exp_avg", torch.zeros(4, 16).to_sparse()), "exp_avg of embedding.weight is no plain tensor"),
-        (moment("exp_avg", torch.zeros(4, 16, device="meta")), "exp_avg of embedding.weight is no plain tensor"),
+        (moment("exp_avg", torch.zeros(1).expand(4, 16)), "exp_avg of embedding.weight is not a plain tensor"),
+        (moment("exp_avg", torch.zeros(4, 16).to_sparse()), "exp_avg of embedding.weight is not a plain tensor"),
+        (moment("exp_avg", torch.zeros(4, 16, device="meta")), "exp_avg of embedding.weight is not a plain tensor"),
     ],
 )  # fmt: skip
 def test_what_no_run_saves_is_refused(change: Any, words: str, config: RunConfig, run: Run) -> None:
-    wrong(run.folder / task_checkpoint.NAME, change)
+    wrong(run.folder / checkpoint.NAME, change)
     with pytest.raises(InputError, match=words):
         train(config, Store(run.folder.parent))
 
 
 def test_settings_of_the_optimizer_are_those_of_the_configuration(config: RunConfig, run: Run, tmp_path: Path) -> None:
     """A file that names others is refused, and none are in a file that was saved."""
-    groups, path = [{"params": [0], "lr": 1e9, "maximize": True, "betas": "x"}], run.folder / task_checkpoint.NAME
+    groups, path = [{"params": [0], "lr": 1e9, "maximize": True, "betas": "x"}], run.folder / checkpoint.NAME
     before = path.read_bytes()
     wrong(path, lambda content: content["optimizer"].update(param_groups=groups))
     with pytest.raises(InputError, match="its moments are not those of the optimizer"):
@@ -108,21 +108,21 @@ def test_settings_of_the_optimizer_are_those_of_the_configuration(config: RunCon
 
 
 def test_a_pipe_in_its_place_is_not_waited_for(config: RunConfig, run: Run) -> None:
-    (run.folder / task_checkpoint.NAME).unlink()
-    os.mkfifo(run.folder / task_checkpoint.NAME)
-    with pytest.raises(InputError, match="is no checkpoint"):
+    (run.folder / checkpoint.NAME).unlink()
+    os.mkfifo(run.folder / checkpoint.NAME)
+    with pytest.raises(InputError, match="is not a checkpoint"):
         train(config, Store(run.folder.parent))
 
 
 def test_a_file_that_unpacks_to_more_than_a_checkpoint_is_not_unpacked(config: RunConfig, run: Run) -> None:
-    wrong(run.folder / task_checkpoint.NAME, put("more", torch.zeros(checkpoint.ROOM // 2)))
-    with pytest.raises(InputError, match="is no checkpoint"):
+    wrong(run.folder / checkpoint.NAME, put("more", torch.zeros(checkpoint.ROOM // 2)))
+    with pytest.raises(InputError, match="is not a checkpoint"):
         train(config, Store(run.folder.parent))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_any_other_content_is_refused_or_harmless(seed: int, config: RunConfig, run: Run) -> None:
-    draw, path = Random(seed), run.folder / task_checkpoint.NAME
+    draw, path = Random(seed), run.folder / checkpoint.NAME
     if seed % 4 == 0:
         path.write_bytes(damaged(draw, path.read_bytes()))
     else:
@@ -130,4 +130,4 @@ def test_any_other_content_is_refused_or_harmless(seed: int, config: RunConfig, 
     try:
         assert train(config, Store(run.folder.parent)).done
     except InputError as error:
-        assert task_checkpoint.NAME in str(error) or "metrics.jsonl" in str(error)
+        assert checkpoint.NAME in str(error) or "metrics.jsonl" in str(error)

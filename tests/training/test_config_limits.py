@@ -14,7 +14,7 @@ from ordinate.training import resolve
 from ordinate.training.config_limits import STATE, step_bytes
 from ordinate.training.overhead import BenchSizes
 from ordinate.training.step_memory import counted_memory as footprint
-from ordinate.training.task_recipe import TaskRecipe
+from ordinate.training.trainer import TaskTrainer
 
 from .runs import SMALL, small
 
@@ -67,7 +67,7 @@ def test_a_large_number_that_is_possible_is_taken() -> None:
 def test_what_is_estimated_is_never_more_than_what_is_needed(tmp_path: Path) -> None:
     """Or something that fits would be refused."""
     config, store = small(train_lengths=8, dim=32, layers=3), Store(tmp_path)
-    training = TaskRecipe(config, store, store.run(config.id), lambda progress: None)
+    training = TaskTrainer(config, store, store.run(config.id))
     (batch,) = training.data.parts(0)
     counted = footprint(training.model, batch)
     assert STATE * config.model.weights + step_bytes(config.model, 8, batch.tokens.numel()) <= counted * 1.05

@@ -14,7 +14,8 @@ from ordinate.core.task import UNSCORED, Batch
 from ordinate.store import Store
 from ordinate.training import RunConfig, train
 from ordinate.training.data import BLOCK, TrainingData, evaluation_sets, overlap, pack
-from ordinate.training.task_recipe import TaskRecipe
+from ordinate.training.evaluate import batch_accuracy
+from ordinate.training.trainer import TaskTrainer
 
 from .runs import small
 
@@ -272,7 +273,7 @@ def test_a_step_is_that_of_its_sequences_one_by_one(change: dict[str, Any], tmp_
     """Loss and accuracy over every answer of the step alike, whatever the length of its sequence."""
     config = small(dropout=0.0, lr=1e-12, **change)
     store = Store(tmp_path)
-    made = TaskRecipe(config, store, store.run(config.id), lambda progress: None)
+    made = TaskTrainer(config, store, store.run(config.id))
     parts = made.data.parts(0)
     model = Transformer(config.model, seed=config.seed).eval()
     losses, right = [], []
@@ -286,7 +287,7 @@ def test_a_step_is_that_of_its_sequences_one_by_one(change: dict[str, Any], tmp_
             right.append(logits.argmax(dim=-1)[groups] == one.targets.flatten()[groups])
     loss, logits, _ = made.train_step(pack(parts))
     assert loss.item() == pytest.approx(torch.cat(losses).mean().item(), rel=1e-5)
-    assert made._accuracy(parts, logits) == pytest.approx(torch.cat(right).float().mean().item())
+    assert batch_accuracy(made.task, parts, logits) == pytest.approx(torch.cat(right).float().mean().item())
 
 
 def test_overlap_counts_the_problems_that_training_showed() -> None:

@@ -59,7 +59,7 @@ def test_scores_do_not_depend_on_the_chunks(
         monkeypatch.setattr(evaluate, "TOKENS", tokens)
         scores = evaluate.evaluate(model, config.make_task(), config, chosen)
         assert scores is not None
-        found.append(scores.values)
+        found.append(scores)
     assert found[0] == pytest.approx(found[1], rel=1e-5) and found[0] == pytest.approx(found[2], rel=1e-5)
 
 
@@ -79,8 +79,8 @@ def test_scores_by_hand() -> None:
     scores = evaluate.evaluate(model, config.make_task(), config, chosen)
     expected = dict(loss=sum(losses) / len(losses), accuracy=sum(rights) / len(rights), exact=sum(exact) / len(exact))
     expected["loss_error"] = pstdev(means) / 30**0.5
-    assert scores is not None and scores.values == pytest.approx(expected, rel=1e-5)
-    assert scores.of(config.make_task()) == scores.values["accuracy"]
+    assert scores is not None and scores == pytest.approx(expected, rel=1e-5)
+    assert scores[config.make_task().metric] == scores["accuracy"]
 
 
 def test_groups_are_reported_apart() -> None:
@@ -88,7 +88,7 @@ def test_groups_are_reported_apart() -> None:
     scores = evaluate.evaluate(model_of(config), config.make_task(), config, first_set(config))
     assert scores is not None
     kinds = {f"{metric}{kind}" for metric in ("loss", "accuracy") for kind in ("", "_marker", "_value", "_padding")}
-    assert scores.values.keys() == kinds | {"exact", "loss_error"}
+    assert scores.keys() == kinds | {"exact", "loss_error"}
 
 
 def test_a_model_in_training_mode_is_refused() -> None:
@@ -111,7 +111,7 @@ def test_drawn_positions_are_averaged_over_the_same_draws_each_time() -> None:
         config = small(encoding="learned", coverage="randomized", position_limit=40, coverage_draws=draws)
         scores = evaluate.evaluate(model_of(config), config.make_task(), config, first_set(config))
         assert scores is not None
-        found.append(scores.values)
+        found.append(scores)
     assert found[0] == found[1] and found[0]["draws_std"] == 0
     assert found[2]["loss"] != found[0]["loss"] and found[2]["draws_std"] > 0
 
@@ -123,13 +123,13 @@ def test_evaluation_may_stand_at_other_ids_than_training() -> None:
     )
     model = model_of(plain)
     scores = evaluate.evaluate(model, plain.make_task(), plain, first_set(plain))
-    assert scores is not None and "draws_std" not in scores.values
+    assert scores is not None and "draws_std" not in scores
     counted = first_set(plain).batch
     again = evaluate.evaluate(model, drawn.make_task(), drawn, first_set(drawn))
-    assert again is not None and again.values["loss"] != scores.values["loss"]
+    assert again is not None and again["loss"] != scores["loss"]
     logits = model(counted.tokens).flatten(0, 1)
     loss = torch.nn.functional.cross_entropy(logits, counted.targets.flatten(), ignore_index=UNSCORED)
-    assert scores.values["loss"] == pytest.approx(loss.item(), rel=1e-5)
+    assert scores["loss"] == pytest.approx(loss.item(), rel=1e-5)
 
 
 def test_ids_that_an_encoding_refuses_give_no_scores() -> None:
@@ -140,7 +140,7 @@ def test_ids_that_an_encoding_refuses_give_no_scores() -> None:
 def test_drawn_positions_change_nothing_for_who_does_not_look() -> None:
     config = small(encoding="none", coverage="randomized", position_limit=40)
     scores = evaluate.evaluate(model_of(config), config.make_task(), config, first_set(config))
-    assert scores is not None and scores.values["draws_std"] == 0
+    assert scores is not None and scores["draws_std"] == 0
 
 
 def test_each_sequence_is_scored_at_ids_of_its_own() -> None:
@@ -166,4 +166,4 @@ def test_randomized_scores_by_hand() -> None:
             line = model(tokens[None], positions=places)[0].double().log_softmax(-1)
             losses += [-line[t, y].item() for t, y in enumerate(targets.tolist()) if y != UNSCORED]
     scores = evaluate.evaluate(model, task, config, chosen)
-    assert scores is not None and scores.values["loss"] == pytest.approx(fmean(losses), rel=1e-5)
+    assert scores is not None and scores["loss"] == pytest.approx(fmean(losses), rel=1e-5)

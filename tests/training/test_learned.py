@@ -8,22 +8,22 @@ import pytest
 
 from ordinate import tasks
 from ordinate.store import Store
-from ordinate.training import Progress, resolve, schedule, task_recipe, train
-from ordinate.training.evaluate import Scores, evaluate
-from ordinate.training.schedule import ending, task_schedule
+from ordinate.training import Progress, optimizer, resolve, train, trainer
+from ordinate.training.evaluate import evaluate
+from ordinate.training.optimizer import ending, task_schedule
 
 from .runs import outcome, small, words
 from .test_resume import stopped
 
-OWN = task_recipe.check_every  # tests put another in its place
+OWN = trainer.check_every  # tests put another in its place
 EVERY, STEPS = 5, 60  # checks, and the largest budget; its last fifth begins at 48
 EASY = dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7], dropout=0.1)
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule, "LEAST", 10)
-    monkeypatch.setattr(task_recipe, "check_every", lambda config, task: EVERY)
+    monkeypatch.setattr(optimizer, "LEAST", 10)
+    monkeypatch.setattr(trainer, "check_every", lambda config, task: EVERY)
 
 
 @pytest.fixture
@@ -33,14 +33,16 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def script(*reached: int) -> None:
         steps = iter(range(EVERY, 10**6, EVERY))
 
-        def scored(model: Any, task: Any, config: Any, chosen: Any, draws: int | None = None) -> Scores | None:
+        def scored(
+            model: Any, task: Any, config: Any, chosen: Any, draws: int | None = None
+        ) -> dict[str, float] | None:
             if draws is None:
                 return evaluate(model, task, config, chosen)
             assert chosen.split == "valid" and not model.training
             score = task.bar if next(steps) in reached else task.bar - 1e-6
-            return Scores(dict(loss=1.0, accuracy=score, exact=score))
+            return dict(loss=1.0, accuracy=score, exact=score)
 
-        monkeypatch.setattr(task_recipe, "evaluate", scored)
+        monkeypatch.setattr(trainer, "evaluate", scored)
 
     return script
 
@@ -123,7 +125,7 @@ def test_a_check_leaves_the_training_as_it_was(tmp_path: Path, monkeypatch: pyte
     """Weights after the same steps are the same however often it was checked."""
     weights = []
     for every in (1, 7, 1000):
-        monkeypatch.setattr(task_recipe, "check_every", lambda config, task, every=every: every)
+        monkeypatch.setattr(trainer, "check_every", lambda config, task, every=every: every)
         run = train(small(steps=20, dropout=0.2), Store(tmp_path / str(every)))
         weights.append((run.folder / "model.safetensors").read_bytes())
     assert weights[0] == weights[1] == weights[2]
@@ -144,8 +146,8 @@ def test_a_task_that_is_learned_ends_before_its_budget(tmp_path: Path) -> None:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """A run that learned its task in its own time, and was never disturbed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schedule, "LEAST", 10)
-        patch.setattr(task_recipe, "check_every", lambda config, task: EVERY)
+        patch.setattr(optimizer, "LEAST", 10)
+        patch.setattr(trainer, "check_every", lambda config, task: EVERY)
         yield outcome(train(small(**RESUMED), Store(tmp_path_factory.mktemp("whole"))))
 
 

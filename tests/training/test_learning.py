@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ordinate.results.schema import write
+from ordinate.results.serialize import write
 from ordinate.store import Store
 from ordinate.training import train
 

@@ -17,7 +17,8 @@ from ordinate import InputError
 from ordinate.store import Run, Store
 from ordinate.store.files import Journal
 from ordinate.store.holder import Holder
-from ordinate.training import Progress, RunConfig, attempt, schedule, task_checkpoint, task_recipe, train
+from ordinate.training import Progress, RunConfig, attempt, checkpoint, optimizer, train, trainer
+from ordinate.training.interruption import Interrupted
 
 from .runs import Process, outcome, small
 
@@ -33,8 +34,8 @@ MODES: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that tiny runs are found to have learned their task, and end before their budget."""
-    monkeypatch.setattr(task_recipe, "check_every", lambda config, task: 5)
-    monkeypatch.setattr(schedule, "LEAST", 10)
+    monkeypatch.setattr(trainer, "check_every", lambda config, task: 5)
+    monkeypatch.setattr(optimizer, "LEAST", 10)
 
 
 def die() -> None:
@@ -118,7 +119,7 @@ def killed(prepare: Callable[[], None], config: RunConfig, store: Store) -> bool
 
 @pytest.fixture
 def saved_in_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_recipe, "SAVE_EVERY", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY", -1.0)
 
 
 @pytest.mark.slow
@@ -180,6 +181,17 @@ def test_interrupted_by_its_watcher_it_goes_on(tmp_path: Path) -> None:
     assert steps == [*range(1, 10), *range(9, 21), 20]  # step 9 was not saved yet; scoring comes last
 
 
+def test_a_requested_stop_keeps_the_step_under_way(tmp_path: Path) -> None:
+    """As Ctrl-C requests it; in training, and once more when only scoring is left."""
+    config, store, calls = small(), Store(tmp_path / "stopped"), count(1)
+    with pytest.raises(Interrupted, match="holds step 9 of 20"):
+        train(config, store, stop=lambda: next(calls) == 9)
+    with pytest.raises(Interrupted, match="holds step 20 of 20"):
+        train(config, store, stop=lambda: next(calls) == 9 + 12)
+    assert store.run(config.id).state == "interrupted"
+    assert outcome(train(config, store)) == outcome(train(config, Store(tmp_path / "whole")))
+
+
 def test_two_processes_do_a_run_once(tmp_path: Path) -> None:
     config, store = small(), Store(tmp_path)
 
@@ -211,7 +223,7 @@ def stopped(config: RunConfig, store: Store, step: int) -> None:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task_recipe, "SAVE_EVERY", -1.0)
+        patch.setattr(trainer, "SAVE_EVERY", -1.0)
         with pytest.raises(KeyboardInterrupt):
             train(config, store, stop)
 
@@ -219,14 +231,14 @@ def stopped(config: RunConfig, store: Store, step: int) -> None:
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
     store = Store(tmp_path)
     one, two = (interrupted(small(seed=seed), store) for seed in (0, 1))
-    before = (two.folder / task_checkpoint.NAME).read_bytes()
-    (two.folder / task_checkpoint.NAME).write_bytes((one.folder / task_checkpoint.NAME).read_bytes())
+    before = (two.folder / checkpoint.NAME).read_bytes()
+    (two.folder / checkpoint.NAME).write_bytes((one.folder / checkpoint.NAME).read_bytes())
     with pytest.raises(InputError, match="belongs to another configuration than run"):
         train(small(seed=1), store)
-    (two.folder / task_checkpoint.NAME).write_bytes(before[: len(before) // 2])
-    with pytest.raises(InputError, match="is no checkpoint of this program"):
+    (two.folder / checkpoint.NAME).write_bytes(before[: len(before) // 2])
+    with pytest.raises(InputError, match="is not a checkpoint of this program"):
         train(small(seed=1), store)
-    assert two.state == "failed" and "is no checkpoint" in two.error
+    assert two.state == "failed" and "is not a checkpoint" in two.error
 
 
 def test_a_folder_of_another_configuration_is_refused(tmp_path: Path) -> None:
@@ -240,8 +252,8 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path: Path) -> None:
 
 def test_a_checkpoint_holds_no_code(tmp_path: Path) -> None:
     run = interrupted(small(), Store(tmp_path))
-    (run.folder / task_checkpoint.NAME).write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
-    with pytest.raises(InputError, match="is no checkpoint"):
+    (run.folder / checkpoint.NAME).write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
+    with pytest.raises(InputError, match="is not a checkpoint"):
         train(small(), Store(tmp_path))
 
 

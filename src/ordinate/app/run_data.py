@@ -13,8 +13,7 @@ import streamlit as st
 from ordinate.app.watch import JournalReader
 from ordinate.core.errors import InputError
 from ordinate.report.run_figures import Points
-from ordinate.results.run_config import StoredConfig
-from ordinate.results.run_result import Record, RunResult
+from ordinate.results.run_result import Record, RunResult, StoredConfig
 from ordinate.results.run_summary import ShownState
 from ordinate.store import Run, Store
 

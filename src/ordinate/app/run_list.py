@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from ordinate.core.errors import InputError
-from ordinate.results.run_config import encoding_name
+from ordinate.results.run_result import encoding_name
 from ordinate.results.run_summary import RunSummary
 from ordinate.store import Store
 from ordinate.store.run_table import RunTable

@@ -14,7 +14,7 @@ from ordinate.app.watch import EVERY, freeze_garbage
 from ordinate.core.display import duration
 from ordinate.core.parsing import write_value
 from ordinate.report.run_figures import Against, Drawn, by_length, learning, run_styles
-from ordinate.results.run_config import StoredConfig, encoding_name
+from ordinate.results.run_result import StoredConfig, encoding_name
 from ordinate.results.run_summary import RunSummary
 from ordinate.store import Run, Store
 from ordinate.store.run_table import summarize

@@ -9,7 +9,7 @@ from threading import Lock
 
 from ordinate.results.comparison import Curve
 from ordinate.results.run_result import Record
-from ordinate.results.schema import read
+from ordinate.results.serialize import read
 from ordinate.store import Store
 from ordinate.studies.plan import PILOT, Study
 from ordinate.studies.stages import next_stage

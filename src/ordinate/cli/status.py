@@ -17,7 +17,7 @@ LISTED = ("run", "task", "encoding", "seed", "state", "step", "steps", "inside",
 
 def run(store: StoreFolder = RUNS, as_json: AsJson = False) -> None:
     """List the runs of a store: their settings, state and scores."""
-    from ordinate.results.schema import write
+    from ordinate.results.serialize import write
     from ordinate.store import open_store
     from ordinate.store.run_table import RunTable
 

@@ -31,9 +31,10 @@ def run(
     """Train one model on one task, score it in and out of distribution, and store the run."""
     from ordinate.cli.progress import Bar
     from ordinate.core.config import to_dict
-    from ordinate.results.schema import write
+    from ordinate.results.serialize import write
     from ordinate.store import open_store
     from ordinate.training import resolve, train
+    from ordinate.training.interruption import stop_requested
 
     given = read_settings(file, settings, ("task", "encoding"))
     config = resolve(given | {"task": task, "encoding": encoding})
@@ -49,10 +50,11 @@ def run(
     where = {"done": "is done already", "running": "is being done by another process: waiting"}
     print(f"run {config.id} {where.get(stored.state, f'in {stored.folder}')}", file=sys.stderr)
     try:
-        with Bar() as bar:
-            train(config, runs, lambda now: _show_progress(bar, config, now))
-    except KeyboardInterrupt:
-        print("ordinate: interrupted; start again to go on", file=sys.stderr)
+        with Bar() as bar, stop_requested() as stop:
+            train(config, runs, lambda now: _show_progress(bar, config, now), stop)
+    except KeyboardInterrupt as interrupted:
+        saved = str(interrupted) or "what followed the last checkpoint is lost"  # a second Ctrl-C stops at once
+        print(f"ordinate: stopped; {saved}; start again to resume", file=sys.stderr)
         raise typer.Exit(130) from None
     if as_json:
         print(json.dumps(write(stored.result), indent=1))

@@ -1,5 +1,6 @@
 """The folders of checkpoints: one for a trunk and one for each budget, named for people; and the files in them."""
 
+import json
 import os
 import re
 from dataclasses import dataclass
@@ -9,9 +10,10 @@ from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
-from ordinate.lm.budgets import Branch
+from ordinate.lm.budgets import Branch, write_tokens
 from ordinate.lm.config import TrunkConfig
-from ordinate.lm.token_counts import write_tokens
+from ordinate.results.run_result import LanguageModelResult
+from ordinate.store.documents import read_document
 from ordinate.store.files import read_json
 from ordinate.training.checkpoint import step_of
 
@@ -83,14 +85,14 @@ def _find(root: Path, name: str, identity: dict[str, Any]) -> CheckpointFolder:
         folder = CheckpointFolder(root / (name if version == 1 else f"{name}_v{version}"), identity, difference)
         if folder.new:
             return folder
-        kept = read_identity(folder.path)
-        if kept == _as_read(identity):
+        kept, wanted = _read_identity(folder.path), json.loads(json.dumps(identity))  # JSON has no tuples
+        if kept == wanted:
             return folder
-        difference = tuple(_differences(kept, _as_read(identity)))
+        difference = tuple(_differences(kept, wanted))
     raise AssertionError("count has no end")
 
 
-def read_identity(folder: Path) -> dict[str, Any]:
+def _read_identity(folder: Path) -> dict[str, Any]:
     """The configuration that a folder was made for."""
     content = read_json(folder / RUN)
     kept = content.get("identity") if isinstance(content, dict) else None
@@ -99,11 +101,10 @@ def read_identity(folder: Path) -> dict[str, Any]:
     return kept
 
 
-def _as_read(value: Any) -> Any:
-    """As it comes back from JSON, which has no tuples."""
-    if isinstance(value, dict):
-        return {key: _as_read(item) for key, item in value.items()}
-    return [_as_read(item) for item in value] if isinstance(value, list | tuple) else value
+def result_of(folder: Path) -> LanguageModelResult | None:
+    """None if training is not done. A damaged result is named; the checkpoint beside it can make it again."""
+    path = folder / "result.json"
+    return read_document(LanguageModelResult, path, "result") if os.path.lexists(path) else None
 
 
 def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:

@@ -11,7 +11,7 @@ from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
 from ordinate.lm.sizes import defaults
 from ordinate.model import PRESETS, ModelConfig, Transformer
-from ordinate.training.config_limits import check_numbers
+from ordinate.training.config_limits import check_numbers, refuse, too_small, wrong_betas
 
 Shard = Literal["none", "fsdp2"]
 # How documents are packed into a row: where positions restart, and whether attention crosses documents.
@@ -42,18 +42,10 @@ class TrunkConfig:
     seed: int = 42
 
     def __post_init__(self) -> None:
-        problems = settle(self)
-        problems += [
-            f"{name} must be at least {least:g}, got {value:g}"
-            for name, least in (("batch", 1), ("lr", 1e-12), ("warmup", 0), ("weight_decay", 0), ("clip", 0))
-            if (value := getattr(self, name)) < least
-        ]
+        problems = settle(self) + too_small(self, batch=1, lr=1e-12, warmup=0, weight_decay=0, clip=0)
         if not 0 <= self.mix <= 1:
             problems.append(f"mix must lie in 0 to 1, got {self.mix:g}")
-        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
-            problems.append(f"betas must be two numbers from 0 to below 1, got {list(self.betas)}")
-        if problems:
-            raise InputError("; ".join(problems))
+        refuse(problems + wrong_betas(self.betas))
 
     @cached_property
     def id(self) -> str:
@@ -61,7 +53,6 @@ class TrunkConfig:
 
     @property
     def step_tokens(self) -> int:
-        """Tokens of one step."""
         return self.batch * self.model.length
 
     @property
@@ -84,8 +75,7 @@ class Decay:
             problems.append(f"decay must lie between 0 and 1, got {self.share:g}")
         if not 0 <= self.floor < 1:
             problems.append(f"decay_floor must be at least 0 and below 1, got {self.floor:g}")
-        if problems:
-            raise InputError("; ".join(problems))
+        refuse(problems)
 
 
 @dataclass(frozen=True)
@@ -127,14 +117,11 @@ def resolve(
         for key in given
         if key not in own_keys | fixed.keys()
     ]
-    if problems:
-        raise InputError("; ".join(problems))
+    refuse(problems)
     shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": encoding})
     with torch.device("meta"):
         for part in Transformer(shape).parts:
-            if lacking := {"segments", "relation"} & set(part.extra_inputs):
-                raise InputError(
-                    f"{part.name} reads the {min(lacking)} of tokens, which text does not have: choose another"
-                )
+            for what in sorted({"segments", "relation"} & set(part.extra_inputs)):
+                raise InputError(f"{part.name} reads the {what} of tokens, which text does not have: choose another")
     own = dict(size=size, corpus=corpus, model=shape, batch=default.batch, lr=default.lr, warmup=default.warmup)
     return build(TrunkConfig, own, given), build(Decay, decays)

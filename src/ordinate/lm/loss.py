@@ -80,7 +80,10 @@ class _TotalLoss(torch.autograd.Function):
             total += (norm - picked).sum()
             grad = logits.sub_(norm).exp_().scatter_add_(1, target, -torch.ones_like(picked)).to(kind)
             by_state[at : at + len(state)] = grad @ own
-            _add_product(by_weight, grad.t(), state.to(kind))
+            if kind == by_weight.dtype:
+                by_weight.addmm_(grad.t(), state.to(kind))
+            else:
+                by_weight += (grad.t() @ state.to(kind)).to(by_weight.dtype)
             at += len(state)
         ctx.save_for_backward(by_state, by_weight)
         return total
@@ -89,11 +92,3 @@ class _TotalLoss(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
         by_state, by_weight = ctx.saved_tensors
         return by_state.mul_(grad.to(by_state.dtype)), by_weight.mul_(grad.to(by_weight.dtype)), None
-
-
-def _add_product(target: Tensor, a: Tensor, b: Tensor) -> None:
-    """target += a @ b, in place where the types allow."""
-    if a.dtype == target.dtype:
-        target.addmm_(a, b)
-    else:
-        target += (a @ b).to(target.dtype)

@@ -37,7 +37,6 @@ class Ranks:
         return torch.device("cuda", self.local) if kind.type == "cuda" and self.world > 1 else kind
 
     def total(self, *values: float) -> list[float]:
-        """Sums over all ranks."""
         if self.world == 1:
             return list(values)
         device = torch.device("cuda", self.local) if dist.get_backend() == "nccl" else torch.device("cpu")

@@ -4,25 +4,15 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
 from importlib import import_module
-from typing import Protocol, runtime_checkable
 
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.extras import optional
 from ordinate.lm.checkpoint_folder import CheckpointFolder
 
 Metrics = dict[str, float]
-
-
-@runtime_checkable
-class Sink(Protocol):
-    """Takes metrics at a number of tokens."""
-
-    def log(self, tokens: int, metrics: Metrics) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class WeightsAndBiases:
@@ -64,19 +54,15 @@ class TensorBoard:
         self.writer.close()
 
 
-SINKS: dict[str, type[WeightsAndBiases] | type[TensorBoard]] = {"wandb": WeightsAndBiases, "tensorboard": TensorBoard}
+Sink = WeightsAndBiases | TensorBoard
+SINKS: dict[str, type[Sink]] = {"wandb": WeightsAndBiases, "tensorboard": TensorBoard}
 
 
 @contextmanager
 def opened(names: Sequence[str], folder: CheckpointFolder, group: str) -> Iterator[list[Sink]]:
     """The trackers of these names for a folder, closed at the end."""
     with ExitStack() as stack:
-        sinks: list[Sink] = []
-        for name in names:
-            sink = SINKS[known(name)](folder, group)
-            stack.callback(sink.close)
-            sinks.append(sink)
-        yield sinks
+        yield [stack.enter_context(closing(SINKS[known(name)](folder, group))) for name in names]
 
 
 def known(name: str) -> str:

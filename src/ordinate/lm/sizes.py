@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from ordinate.core.errors import InputError, nearest
-from ordinate.model import ModelConfig, Transformer, preset
+from ordinate.model import ModelConfig, Transformer
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,9 @@ SIZES = {
 
 
 def defaults(size: str) -> SizeDefaults:
-    """The training defaults of a size."""
     if size not in SIZES:
         raise InputError(f"unknown size {size!r}: {nearest(size, SIZES)}")
     return SIZES[size]
-
-
-def shape(size: str, encoding: str) -> ModelConfig:
-    """The model of a size."""
-    defaults(size)
-    return preset(size, encoding=encoding)
 
 
 def parameters(config: ModelConfig) -> tuple[int, int]:

@@ -99,10 +99,8 @@ def check_fit(config: TrunkConfig, corpus: Corpus, ranks: Ranks) -> None:
         )
     for split in ("train", "valid"):
         if not corpus.sequences(split, length):
-            raise InputError(
-                f"{corpus.folder} has {corpus.tokens(split):,} tokens to {split}, fewer than one sequence of "
-                f"{length + 1:,}: prepare more text, or set a smaller length"
-            )
+            few = f"{corpus.tokens(split):,} tokens to {split}, fewer than one sequence of {length + 1:,}"
+            raise InputError(f"{corpus.folder} has {few}: prepare more text, or set a smaller length")
     if ranks.world == 1:
         require_memory(STATE * config.model.weights, f"training {config.size} with dim {config.model.dim}")
     if config.batch % ranks.world:

@@ -47,17 +47,13 @@ def _heat(profile: Profile, cells: int) -> Heat:
         note += f" Each cell is the mean of {block} by {block} positions."
     note += " One example that was not trained on; rows are queries, columns the keys that they look at."
     if not all(np.isfinite(panel.values).all() for panel in panels):
-        note += " Empty cells are no numbers: the run diverged."
+        note += " Empty cells are NaN: the run diverged."
     return Heat(name, title, "key", "query", tuple(panels), columns, block, note.strip(), profile.task)
 
 
 def _panels(layers: list[NDArray[np.float32]]) -> tuple[list[Panel], int, str]:
     if sum(len(layer) for layer in layers) <= MOST_PANELS:
-        found = [
-            Panel(f"L{i} H{j}", head)
-            for i, layer in enumerate(layers, start=1)
-            for j, head in enumerate(layer, start=1)
-        ]
+        found = [Panel(f"L{i} H{j}", head) for i, layer in enumerate(layers, 1) for j, head in enumerate(layer, 1)]
         return found, max((len(layer) for layer in layers), default=1), "L1 H2: layer 1, head 2."
     drawn = thin(len(layers), MOST_PANELS)
     note = "Mean over the heads of a layer."

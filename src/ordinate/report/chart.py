@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
 import numpy as np
@@ -125,7 +126,7 @@ def data(figure: Figure) -> Table:
         columns = tuple(Column(name, name) for name in figure.columns_of_data)
         down, across = figure.steps
         cells = tuple(
-            (panel.title, figure.first + row * down, figure.first + column * across, _weight(float(value)))
+            (panel.title, figure.first + row * down, figure.first + column * across, six_digits(float(value)))
             for panel in figure.panels
             for (row, column), value in np.ndenumerate(panel.values)
         )
@@ -134,20 +135,15 @@ def data(figure: Figure) -> Table:
     rows = tuple(
         (series.name, series.look, x, y, low, high)
         for series in figure.series
-        for x, y, low, high in zip(
-            series.x, series.y, _or_gaps(series.low, series.x), _or_gaps(series.high, series.x), strict=True
-        )
+        for x, y, low, high in zip_longest(series.x, series.y, series.low, series.high)  # the last two may be empty
         if x is not None and y is not None and math.isfinite(y)
     )
     return Table(figure.name, figure.title, columns, rows)
 
 
-def _weight(value: float) -> Number:
-    return float(f"{value:.6g}") if math.isfinite(value) else None
-
-
-def _or_gaps(values: tuple[Number, ...], like: tuple[Number, ...]) -> tuple[Number, ...]:
-    return values or (None,) * len(like)
+def six_digits(value: Number) -> Number:
+    """More than a screen shows, and half of a page's size; NaN and infinities become gaps."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 
 def thin(count: int, most: int) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from ordinate.report.chart import file_names
 from ordinate.report.json_document import jsonable
 from ordinate.report.summary import shared_columns, summary_name, summary_table, winner
-from ordinate.report.table import Column, LazyRows, Table, Value
+from ordinate.report.table import Column, LazyRows, Table, TableRow, Value
 from ordinate.results.comparison import ComparedRun, Comparison
 from ordinate.statistics.observations import range_name
 from ordinate.statistics.phrases import cell_words, covered, outcome_words
@@ -38,14 +38,13 @@ def results(comparison: Comparison) -> Table:
     columns = (
         TASK, RANGE, Column("split", "split"), Column("length", "length"), ENCODING, Column("verdict", "verdict"),
         Column("learned", "learned"), Column("of", "of"), Column("mean", "mean", SCORE),
-        Column("low", "95 % low", SCORE),
-        Column("high", "95 % high", SCORE), Column("minimum", "min", SCORE), Column("maximum", "max", SCORE),
-        Column("n", "n"), Column("unranked", "not ranked", SCORE), Column("normalized", "normalized", SCORE),
-        Column("reach", "median reach", ".3g"),
+        Column("low", "95 % low", SCORE), Column("high", "95 % high", SCORE), Column("minimum", "min", SCORE),
+        Column("maximum", "max", SCORE), Column("n", "n"), Column("unranked", "not ranked", SCORE),
+        Column("normalized", "normalized", SCORE), Column("reach", "median reach", ".3g"),
         Column("chance", "chance", SCORE), Column("floor", "floor", SCORE), Column("sequences", "sequences"),
     )  # fmt: skip
     cells = ((task, r, cell) for task in comparison.analysis.tasks for r in task.ranges for cell in r.cells)
-    names, rows, bold = [column.name for column in columns], list[tuple[Value, ...]](), set()
+    names, rows, bold = [column.name for column in columns], list[TableRow](), set()
     for record, (task, r, cell) in zip(comparison.analysis.each_record(), cells, strict=True):
         if r is task.shown and winner(task) == cell.encoding:
             bold.add((len(rows), names.index("mean")))
@@ -86,19 +85,15 @@ def pairs(comparison: Comparison) -> Table:
     return Table("pairs", "Pairs", columns, rows, note=note)
 
 
-def _pair(tested: tuple[TaskAnalysis, Contrast]) -> tuple[Value, ...]:
+def _pair(tested: tuple[TaskAnalysis, Contrast]) -> TableRow:
     task, pair = tested
+    inside = range_name("id", task.trained or 0)
+    where = {Basis.LEARNING: inside, Basis.SCORES: task.shown.name}.get(pair.basis) or covered(task)
     return (
-        task.task, _tested_at(task, pair), pair.better, pair.worse, pair.basis.value, *pair.seeds, *pair.means,
+        task.task, where, pair.better, pair.worse, pair.basis.value, *pair.seeds, *pair.means,
         pair.difference.mean, pair.difference.low, pair.difference.high, *(pair.improvement or (None, None, None)),
         pair.p, pair.corrected, pair.claim, outcome_words(pair),
     )  # fmt: skip
-
-
-def _tested_at(task: TaskAnalysis, pair: Contrast) -> str:
-    if pair.basis is Basis.AREA:
-        return covered(task)
-    return range_name("id", task.trained or 0) if pair.basis is Basis.LEARNING else task.shown.name
 
 
 def matrix(comparison: Comparison) -> Table:
@@ -112,7 +107,7 @@ def matrix(comparison: Comparison) -> Table:
         Column("step_ms", "ms per step", ".1f"), Column("memory_mb", "memory, MB", ".1f"),
         Column("rate", "learning rate", "g"), Column("norm_ratio", "encoding / embedding norm", ".2f"),
     )  # fmt: skip
-    rows: list[tuple[Value, ...]] = []
+    rows: list[TableRow] = []
     for profile in comparison.profiles:
         task, encoding = known.get(profile.task), profile.encoding
         scores: list[Value] = [None] * (len(shared) + 1)
@@ -138,12 +133,9 @@ def ranks(comparison: Comparison) -> Table:
         Column("reciprocal", "mean reciprocal rank", SCORE), Column("group", "group"), Column("blocks", "blocks"),
         Column("critical_difference", "critical difference", ".2f"), Column("friedman_p", "Friedman p", P),
     )  # fmt: skip
-    rows: list[tuple[Value, ...]] = []
-    for task in comparison.analysis.tasks:
-        if task.shown.ranks is not None:
-            rows += _ranked(("task", task.task, task.shown.name), task.shown.ranks)
-    for family, found in comparison.analysis.families.items():
-        rows += _ranked(("family", family, None), found)
+    scopes = {("task", task.task, task.shown.name): task.shown.ranks for task in comparison.analysis.tasks}
+    families = {("family", family, None): found for family, found in comparison.analysis.families.items()}
+    rows = [row for scope, found in (scopes | families).items() if found for row in _ranked(scope, found)]
     note = (
         "Ranks that share a letter overlap (Nemenyi's test; blocks: seeds of a task, tasks of a family). This is a "
         "different and weaker test than that of the pairs, which alone makes claims."
@@ -151,7 +143,7 @@ def ranks(comparison: Comparison) -> Table:
     return Table("ranks", "Ranks", columns, tuple(rows), note=note)
 
 
-def _ranked(scope: tuple[Value, ...], found: AverageRanks) -> Iterable[tuple[Value, ...]]:
+def _ranked(scope: TableRow, found: AverageRanks) -> Iterable[TableRow]:
     letters = "abcdefghijklmnopqrstuvwxyz"
     tail = (found.blocks, found.critical_difference, found.friedman_p)
     for encoding, average in found.average.items():
@@ -164,23 +156,22 @@ def sweep(comparison: Comparison) -> Table:
     outside = list(dict.fromkeys(key for s in comparison.sweeps for point in s.points for key in point.outside))
     columns = (
         TASK, ENCODING, Column("rate", "learning rate", "g"), Column("score", "validation score", SCORE),
-        Column("error", "standard error", ".4f"),
-        Column("loss", "validation loss", ".4f"), Column("used", "used"), Column("at_edge", "at the edge"),
-        *(Column(range_name(*key), range_name(*key), SCORE) for key in outside),
+        Column("error", "standard error", ".4f"), Column("loss", "validation loss", ".4f"), Column("used", "used"),
+        Column("at_edge", "at the edge"), *(Column(range_name(*key), range_name(*key), SCORE) for key in outside),
     )  # fmt: skip
-    rows: list[tuple[Value, ...]] = []
-    for s in comparison.sweeps:
-        for point in s.points:
-            used = point.rate in (s.tied or (s.chosen,))
-            marks = (used, used and s.at_edge)
-            rest = (point.outside.get(key) for key in outside)
-            error = None if point.score is None else point.error
-            rows.append((s.task, s.encoding, point.rate, point.score, error, point.loss, *marks, *rest))
+    rows = tuple(
+        (
+            s.task, s.encoding, point.rate, point.score, None if point.score is None else point.error, point.loss,
+            point.rate in (s.tied or (s.chosen,)), point.rate == s.chosen and s.at_edge,
+            *(point.outside.get(key) for key in outside),
+        )
+        for s in comparison.sweeps for point in s.points
+    )  # fmt: skip
     note = (
         "One pilot seed, never reported. Used: the best and those within one standard error of it, which are dealt out "
         "over the reported seeds. Out of distribution is shown and was not used to choose."
     )
-    return Table("sweep", "Learning rates tried", columns, tuple(rows), note=note)
+    return Table("sweep", "Learning rates tried", columns, rows, note=note)
 
 
 def by_rate(comparison: Comparison) -> Table:

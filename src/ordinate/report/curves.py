@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ordinate.report.chart import Chart, Line, Number, Series, Shade, thin
+from ordinate.report.chart import Chart, Line, Look, Number, Series, Shade, thin
 from ordinate.report.colors import GRAY, Style
 from ordinate.results.comparison import Comparison, Curve
-from ordinate.statistics.observations import SPLIT_NAMES
+from ordinate.statistics.observations import SPLIT_NAMES, Direction
 from ordinate.statistics.phrases import cell_words, counted
 from ordinate.statistics.types import Cell, Range, TaskAnalysis
 
@@ -14,6 +14,7 @@ MOST_SEEDS = 30  # drawn one by one; the mean is of all
 MOST_POINTS = 500  # of a curve
 MOST_CURVES = 40  # encodings of a picture
 MOST_BEHIND = 60_000  # points of all thin lines of a picture: more make a page slow
+RINGS = "Rings: the same length, at positions that training never showed."
 
 Looks = Mapping[str, Style]
 
@@ -24,6 +25,7 @@ def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart
     apart = _thinned([r for r in task.ranges if r.split == "shift"])
     if not along and not apart:
         return None
+    metric = _metric(comparison, task)
     behind, front = [], []
     drawn = task.encodings[:MOST_CURVES]
     most_seeds = max(1, min(MOST_SEEDS, MOST_BEHIND // (len(drawn) * max(len(along), 1))))
@@ -31,45 +33,32 @@ def by_length(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart
         learned, of = task.learned.get(encoding, (0, 0))
         label = encoding if learned == of else f"{encoding} (learned by {learned} of {of})"
         for ranges in (along, apart):
-            cells = [_cell(r, encoding) for r in ranges]
+            cells = [r.by_encoding.get(encoding) for r in ranges]
             seeds = _seeds(cells)[:most_seeds]
             lines = [(tuple(r.length for r in ranges), tuple(_score(cell, seed) for cell in cells)) for seed in seeds]
             behind += [_bundle(encoding, lines, looks[encoding], joined=ranges is along)] if lines else []
         front += [_means(encoding, label, along, looks[encoding])] if along else []
         front += [_means(encoding, "" if along else label, apart, looks[encoding], shifted=True)] if apart else []
-    references, levels = _references(task, along or apart), tuple[Line, ...]()
+    baselines = references([(r.length, r.chance, r.floor) for r in along or apart], task.bar)
+    levels = tuple[Line, ...]()
     if len({r.length for r in (*along, *apart)}) == 1:  # a line through one point is not seen
-        levels = tuple(Line(series.y[-1] or 0.0, series.label) for series in references)
-        references = []
+        levels, baselines = tuple(Line(series.y[-1] or 0.0, series.label) for series in baselines), []
+    series = (*baselines, *behind, *front)
     low, high = comparison.trained.get(task.task, (0, 0))
     return Chart(
-        name=f"{task.task} length",
-        title=f"{task.task}: {_metric(comparison, task)} by length",
-        x_title="length",
-        y_title=_metric(comparison, task),
-        series=(*references, *behind, *front),
-        lines=(*_bar(task), *levels),
-        shade=Shade(low, high, f"trained {low} to {high}" if low < high else f"trained {high}") if high else None,
-        x_ticks=_few(r.length for r in task.ranges),
-        y_range=_unit(task, [y for series in (*references, *behind, *front) for y in series.y]),
-        note=_length_note(task, along, apart, most_seeds),
-        task=task.task,
-    )
+        f"{task.task} length", f"{task.task}: {metric} by length", x_title="length", y_title=metric, series=series,
+        lines=(*bar_line(task.bar), *levels), shade=trained_lengths(low, high) if high else None,
+        x_ticks=few_ticks(r.length for r in task.ranges), y_range=score_range(series, task.direction),
+        note=_length_note(task, along, apart, most_seeds), task=task.task,
+    )  # fmt: skip
 
 
 def _means(encoding: str, label: str, ranges: list[Range], style: Style, *, shifted: bool = False) -> Series:
-    found = [cell.interval if (cell := _cell(r, encoding)) is not None else None for r in ranges]
-    return Series(
-        name=f"{encoding}, shifted" if shifted else encoding,
-        x=tuple(r.length for r in ranges),
-        y=tuple(i.mean if i else None for i in found),
-        style=style,
-        look="rings" if shifted else "mean",
-        label=label,
-        low=tuple(i.low if i else None for i in found),
-        high=tuple(i.high if i else None for i in found),
-        group=encoding,
-    )
+    found = [cell.interval if (cell := r.by_encoding.get(encoding)) is not None else None for r in ranges]
+    look: Look = "rings" if shifted else "mean"
+    x, name = tuple(r.length for r in ranges), f"{encoding}, shifted" if shifted else encoding
+    y, low, high = (tuple(getattr(i, end) if i else None for i in found) for end in ("mean", "low", "high"))
+    return Series(name, x, y, style, look, label, low, high, group=encoding)
 
 
 def _thinned(ranges: list[Range]) -> list[Range]:
@@ -77,13 +66,13 @@ def _thinned(ranges: list[Range]) -> list[Range]:
 
 
 def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range], most_seeds: int) -> str:
-    parts = ["Means with 95 % intervals over seeds; every seed is drawn behind them."]
-    drawn = task.encodings[:MOST_CURVES]
-    if any(len(_seeds([_cell(r, e) for r in along])) > most_seeds for e in drawn):
-        few = counted(most_seeds, "seed")
-        parts[0] = (
-            f"Means with 95 % intervals over all seeds; {few} {'is' if most_seeds == 1 else 'are'} drawn behind them."
-        )
+    parts, drawn = (
+        ["Means with 95 % intervals over seeds; every seed is drawn behind them."],
+        task.encodings[:MOST_CURVES],
+    )
+    if any(len(_seeds([r.by_encoding.get(e) for r in along])) > most_seeds for e in drawn):
+        few = f"{counted(most_seeds, 'seed')} {'is' if most_seeds == 1 else 'are'} drawn behind them."
+        parts = [f"Means with 95 % intervals over all seeds; {few}"]
     if len(drawn) < len(task.encodings):
         parts.append(f"The best {len(drawn)} of {len(task.encodings):,} encodings are drawn.")
     if len(along) + len(apart) < len(task.ranges):
@@ -91,7 +80,7 @@ def _length_note(task: TaskAnalysis, along: list[Range], apart: list[Range], mos
     if task.bar is not None:
         parts.append("Past the trained lengths, seeds that did not learn the task are drawn but in no mean.")
     if apart:
-        parts.append("Rings: the same length, at places that training never showed.")
+        parts.append(RINGS)
     missing: dict[str, list[Range]] = {}
     for r in (*along, *apart):
         for cell in (r.cell(encoding) for encoding in drawn):
@@ -115,11 +104,14 @@ def learning(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart 
     inside = [r for r in task.ranges if r.split == "id"]
     floor = (Line(inside[-1].floor, "floor" if task.bar is not None else "best baseline"),) if inside else ()
     found = learning_curves(
-        task.task, curves, looks, order=task.encodings, metric=_metric(comparison, task), lines=(*_bar(task), *floor)
+        task.task,
+        curves,
+        looks,
+        order=task.encodings,
+        metric=_metric(comparison, task),
+        lines=(*bar_line(task.bar), *floor),
     )
-    if found is None:
-        return None
-    return replace(found, y_range=_unit(task, [y for series in found.series for y in series.y]))
+    return found and replace(found, y_range=score_range(found.series, task.direction))
 
 
 def learning_curves(
@@ -143,17 +135,12 @@ def learning_curves(
         behind.append(_bundle(encoding, bundle, looks[encoding]))
         front.append(_mean_curve(encoding, by_encoding[encoding], looks[encoding]))
     many = any(len(curves) > MOST_SEEDS for curves in by_encoding.values())
+    thin_lines = f"the first {MOST_SEEDS} seeds" if many else "every seed"
     return Chart(
-        name=f"{task} learning",
-        title=f"{task}: learning curves",
-        x_title="step",
-        y_title=f"validation {metric}",
-        series=(*behind, *front),
-        lines=lines,
-        note="Thick: the mean, wherever all seeds have a value. Thin: "
-        + (f"the first {MOST_SEEDS} seeds." if many else "every seed."),
-        task=task,
-    )
+        f"{task} learning", f"{task}: learning curves", x_title="step", y_title=f"validation {metric}",
+        series=(*behind, *front), lines=lines, task=task,
+        note=f"Thick: the mean, wherever all seeds have a value. Thin: {thin_lines}.",
+    )  # fmt: skip
 
 
 def _mean_curve(encoding: str, curves: list[Curve], style: Style) -> Series:
@@ -187,42 +174,28 @@ def rates(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | N
         notes += [f"{sweep.encoding} diverged at {', '.join(diverged)}."] if diverged else []
         notes += [f"{sweep.encoding}: the best rate is at the edge of the grid."] if sweep.at_edge else []
     return Chart(
-        name=f"{task.task} rates",
-        title=f"{task.task}: choice of the learning rate",
-        x_title="learning rate",
-        y_title=f"validation {_metric(comparison, task)}",
-        series=tuple(series),
-        lines=_bar(task),
-        log_x=True,
-        x_ticks=_few(point.rate for sweep in sweeps for point in sweep.points),
-        y_range=_unit(task, [y for one in series for y in one.y]),
-        note=" ".join(notes),
-        task=task.task,
-    )
+        f"{task.task} rates", f"{task.task}: choice of the learning rate", x_title="learning rate",
+        y_title=f"validation {_metric(comparison, task)}", series=tuple(series), lines=bar_line(task.bar), log_x=True,
+        x_ticks=few_ticks(point.rate for sweep in sweeps for point in sweep.points),
+        y_range=score_range(series, task.direction), note=" ".join(notes), task=task.task,
+    )  # fmt: skip
 
 
-def _references(task: TaskAnalysis, ranges: list[Range]) -> list[Series]:
-    """What guessing, and reading without order, would score."""
-    x = tuple(r.length for r in ranges)
-    chance, floor = tuple(r.chance for r in ranges), tuple(r.floor for r in ranges)
-    best = "floor" if task.bar is not None else "best baseline"
-    if chance == floor:
-        best = f"chance, {best}"
-    lines = [Series(best, x, floor, Style(GRAY, "dash"), "reference", best)]
-    return (
-        lines if chance == floor else [Series("chance", x, chance, Style(GRAY, "dot"), "reference", "chance"), *lines]
-    )
+def references(points: Sequence[tuple[int, float, float]], bar: float | None) -> list[Series]:
+    """What guessing, and reading without order, would score: from lengths with their chance and floor."""
+    if not points:
+        return []
+    (x, chance, floor), best = zip(*points, strict=True), "floor" if bar is not None else "best baseline"
+    levels = {f"chance, {best}": floor} if chance == floor else {"chance": chance, best: floor}
+    styles = (Style(GRAY, "dot" if name == "chance" else "dash") for name in levels)
+    return [Series(name, x, y, look, "reference", name) for (name, y), look in zip(levels.items(), styles, strict=True)]
 
 
 def _bundle(
-    name: str, lines: Iterable[tuple[tuple[Number, ...], tuple[Number, ...]]], style: Style, *, joined: bool = True
+    name: str, lines: Sequence[tuple[tuple[Number, ...], tuple[Number, ...]]], style: Style, *, joined: bool = True
 ) -> Series:
     """Many thin lines as one series: a page with one series per seed would be slow."""
-    xs: list[Number] = []
-    ys: list[Number] = []
-    for x, y in lines:
-        xs += [*x, None]
-        ys += [*y, None]
+    xs, ys = ([value for line in lines for value in (*line[axis], None)] for axis in (0, 1))
     return Series(name, tuple(xs[:-1]), tuple(ys[:-1]), style, "seed" if joined else "dots")
 
 
@@ -235,28 +208,31 @@ def _score(cell: Cell | None, seed: int) -> Number:
     return None if cell is None or seed not in cell.seeds else cell.scores[cell.seeds.index(seed)]
 
 
-def _cell(r: Range, encoding: str) -> Cell | None:
-    return r.by_encoding.get(encoding)
-
-
-def _few(ticks: Iterable[float]) -> tuple[float, ...]:
+def few_ticks(ticks: Iterable[float]) -> tuple[float, ...]:
     """A tick for each value, unless they would crowd."""
     found = sorted(set(ticks))
     return tuple(found) if len(found) <= 8 else ()
 
 
-def _bar(task: TaskAnalysis) -> tuple[Line, ...]:
-    return () if task.bar is None else (Line(task.bar, f"bar {task.bar:g}"),)
+def bar_line(bar: float | None) -> tuple[Line, ...]:
+    return () if bar is None else (Line(bar, f"bar {bar:g}"),)
+
+
+def trained_lengths(low: int, high: int) -> Shade:
+    return Shade(low, high, f"trained {low} to {high}" if low < high else f"trained {high}")
 
 
 def _metric(comparison: Comparison, task: TaskAnalysis) -> str:
-    name = comparison.metrics.get(task.task, "score")
+    return metric_title(comparison.metrics.get(task.task, "score"), task.direction)
+
+
+def metric_title(name: str, direction: Direction) -> str:
     name = "exact match" if name == "exact" else name
-    return f"{name} (lower is better)" if task.direction == "lower" else name
+    return f"{name} (lower is better)" if direction == "lower" else name
 
 
-def _unit(task: TaskAnalysis, values: Iterable[Number]) -> tuple[float, float] | None:
+def score_range(series: Iterable[Series], direction: Direction) -> tuple[float, float] | None:
     """The whole range of a share, so that small differences look small; other scores choose for themselves."""
-    if task.direction == "lower" or any(y is not None and not 0 <= y <= 1 for y in values):
+    if direction == "lower" or any(y is not None and not 0 <= y <= 1 for one in series for y in one.y):
         return None
     return (-0.03, 1.12)  # above 1 there is room for the label of the training range

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate.core.extras import optional
-from ordinate.report.chart import Chart, Figure, Heat, Series, short
+from ordinate.report.chart import Chart, Figure, Heat, Look, Series, short
 from ordinate.report.colors import COLD, NEUTRAL, WARM
 
 if TYPE_CHECKING:
@@ -19,22 +19,27 @@ _MARKERS = {
     "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "cross": "P", "x": "X", "triangle-down": "v",
     "star": "*",
 }  # fmt: skip
+_LOOKS: dict[Look, dict[str, Any]] = {
+    "mean": dict(linewidth=1.3, markersize=3, zorder=4),
+    "curve": dict(marker="", linewidth=1.1, zorder=4),
+    "seed": dict(linestyle="-", linewidth=0.5, markersize=1, alpha=0.35, zorder=2),
+    "dots": dict(linestyle="", markersize=1, alpha=0.35, zorder=2),
+    "points": dict(linestyle="", markersize=5.5, zorder=5),
+    "rings": dict(linestyle="", markerfacecolor=(0, 0, 0, 0), markersize=6.5, markeredgewidth=0.8, zorder=5),
+    "reference": dict(marker="", linewidth=0.8, zorder=2, solid_capstyle="butt"),
+    "bar": dict(marker="", linewidth=2.5, zorder=2, solid_capstyle="butt"),
+}
+# without times and versions: the same bytes every time
+_METADATA: Any = {"pdf": {"CreationDate": None, "Producer": None, "Creator": "Ordinate"}, "png": {"Software": None}}
 _SETTINGS: Any = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
-    "font.size": 7,
-    "axes.titlesize": 7.5,
-    "axes.labelsize": 7,
-    "xtick.labelsize": 6.5,
-    "ytick.labelsize": 6.5,
-    "legend.fontsize": 6,
-    "axes.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
+    "font.size": 7, "axes.titlesize": 7.5, "axes.labelsize": 7, "xtick.labelsize": 6.5, "ytick.labelsize": 6.5,
+    "legend.fontsize": 6, "axes.linewidth": 0.6, "axes.axisbelow": True, "axes.spines.top": False,
     "axes.spines.right": False,
     "pdf.fonttype": 42,  # TrueType, embedded: publishers refuse type 3
     "text.parse_math": False,  # a name may hold a dollar sign
     "svg.hashsalt": "ordinate",
-}
+}  # fmt: skip
 
 
 def save(figure: Figure) -> dict[str, bytes]:
@@ -42,16 +47,11 @@ def save(figure: Figure) -> dict[str, bytes]:
     matplotlib = optional("matplotlib")
     with matplotlib.rc_context(_SETTINGS):
         sheet = _heat(figure) if isinstance(figure, Heat) else _chart(figure)
-        return {
-            "pdf": _bytes(sheet, "pdf", {"CreationDate": None, "Producer": None, "Creator": "Ordinate"}),
-            "png": _bytes(sheet, "png", {"Software": None}),
-        }
-
-
-def _bytes(sheet: "Sheet", kind: str, metadata: dict[str, Any]) -> bytes:
-    out = io.BytesIO()
-    sheet.savefig(out, format=kind, dpi=300, metadata=metadata)
-    return out.getvalue()
+        files: dict[str, bytes] = {}
+        for kind, metadata in _METADATA.items():
+            sheet.savefig(out := io.BytesIO(), format=kind, dpi=300, metadata=metadata)
+            files[kind] = out.getvalue()
+        return files
 
 
 def _chart(chart: Chart) -> "Sheet":
@@ -83,22 +83,9 @@ def _draw(axes: "Axes", series: Series) -> None:
     """One series; gaps are NaN here."""
     x, y = (np.array([np.nan if v is None else v for v in values], dtype=float) for values in (series.x, series.y))
     y[~np.isfinite(y)] = np.nan
-    style = dict(color=series.style.color, marker=_MARKERS[series.style.marker], linestyle=_DASHES[series.style.dash])
-    if series.look == "mean":
-        axes.plot(x, y, **style, linewidth=1.3, markersize=3, zorder=4)
-    elif series.look in ("seed", "dots"):
-        line = {**style, "linestyle": "-" if series.look == "seed" else ""}
-        axes.plot(x, y, **line, linewidth=0.5, markersize=1, alpha=0.35, zorder=2)
-    elif series.look == "curve":
-        axes.plot(x, y, **{**style, "marker": ""}, linewidth=1.1, zorder=4)
-    elif series.look == "points":
-        axes.plot(x, y, **{**style, "linestyle": ""}, markersize=5.5, zorder=5)
-    elif series.look == "rings":
-        empty = {**style, "linestyle": "", "markerfacecolor": (0, 0, 0, 0), "markeredgecolor": series.style.color}
-        axes.plot(x, y, **empty, markersize=6.5, markeredgewidth=0.8, zorder=5)
-    else:
-        width = 0.8 if series.look == "reference" else 2.5
-        axes.plot(x, y, **{**style, "marker": ""}, linewidth=width, zorder=2, solid_capstyle="butt")
+    own = series.style
+    style = dict(color=own.color, marker=_MARKERS[own.marker], linestyle=_DASHES[own.dash], markeredgecolor=own.color)
+    axes.plot(x, y, **(style | _LOOKS[series.look]))
     if series.look == "curve" and series.low:
         low, high = (np.array(side, dtype=float) for side in (series.low, series.high))
         axes.fill_between(x, low, high, color=series.style.color, alpha=0.18, linewidth=0, zorder=1)
@@ -128,16 +115,16 @@ def _scale(axes: "Axes", chart: Chart) -> None:
 def _legend(sheet: "Sheet", chart: Chart) -> None:
     from matplotlib.lines import Line2D
 
-    handles, labels = [], []
+    handles = []
     for series in (s for s in chart.series if s.label):
-        look = dict(color=series.style.color, linestyle=_DASHES[series.style.dash], linewidth=1.2)
+        style = dict(color=series.style.color, linestyle=_DASHES[series.style.dash], linewidth=1.2, markersize=3)
         marker = "" if series.look in ("reference", "curve") else _MARKERS[series.style.marker]
-        handles.append(Line2D([], [], **look, marker=marker, markersize=3))
         # matplotlib leaves out labels that begin with an underscore
-        labels.append(f" {short(series.label)}" if series.label.startswith("_") else short(series.label))
+        label = f" {short(series.label)}" if series.label.startswith("_") else short(series.label)
+        handles.append(Line2D([], [], **style, marker=marker, label=label))
     if handles:
-        wide = max(map(len, labels)) > 22
-        sheet.legend(handles, labels, loc="outside lower center", ncols=2 if wide else 3, frameon=False)
+        wide = max(len(str(handle.get_label())) for handle in handles) > 22
+        sheet.legend(handles=handles, loc="outside lower center", ncols=2 if wide else 3, frameon=False)
 
 
 def _heat(heat: Heat) -> "Sheet":

@@ -7,21 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from ordinate.report.chart import Chart, Figure, Heat, Number, Panel, Series, short
+from ordinate.report.chart import Chart, Figure, Heat, Look, Panel, Series, short, six_digits
 from ordinate.report.colors import COLD, NEUTRAL, WARM
 from ordinate.report.table import csv_field
 
-# For whoever hands a drawing to plotly. Its bar of buttons has one that uploads the data: not from here.
+# What a caller hands to plotly with a drawing. Its bar of buttons has one that uploads the data: not from here.
 SETTINGS = {
-    "responsive": True,
-    "displaylogo": False,
-    "showSendToCloud": False,
-    "plotlyServerURL": "",
+    "responsive": True, "displaylogo": False, "showSendToCloud": False, "plotlyServerURL": "",
     "modeBarButtonsToRemove": ["select2d", "lasso2d"],
-}
+}  # fmt: skip
 
 _FAINT = "rgba(128,128,128,0.14)"
 _GRAY = "rgba(128,128,128,0.9)"
+# mode, width of the line, size of the markers
+_LOOKS: dict[Look, tuple[str, float, float]] = {
+    "mean": ("lines+markers", 2.4, 7), "curve": ("lines", 2, 0), "seed": ("lines+markers", 1, 3),
+    "dots": ("markers", 0, 3), "points": ("markers", 0, 13), "rings": ("markers", 0, 13),
+    "reference": ("lines", 1.4, 0), "bar": ("lines", 6, 0),
+}  # fmt: skip
 _SIGNED = [[0.0, COLD], [0.5, NEUTRAL], [1.0, WARM]]
 
 
@@ -83,36 +86,27 @@ def _words(text: str, **place: Any) -> dict[str, Any]:
 def _trace(series: Series, *, named: bool) -> dict[str, Any]:
     """One series. `kind` and `name` in `meta` are for the page's download of the data."""
     style, look = series.style, series.look
+    mode, width, size = _LOOKS[look]
     trace: dict[str, Any] = {
-        "type": "scatter",
-        "name": _text(series.label or series.name),
-        "legendgroup": _text(series.group or series.name),
-        "showlegend": bool(series.label),
-        "x": [_number(x) for x in series.x],
-        "y": [_number(y) for y in series.y],
+        "type": "scatter", "mode": mode, "name": _text(series.label or series.name),
+        "legendgroup": _text(series.group or series.name), "showlegend": bool(series.label),
+        "x": [*map(six_digits, series.x)], "y": [*map(six_digits, series.y)],
         "meta": {"name": csv_field(series.name), "kind": look},
-        "hovertemplate": "%{x}" + ("" if named else ": %{y:.4f}") + "<extra>%{fullData.name}</extra>",
-    }
-    if look == "mean":
-        trace |= {"mode": "lines+markers", "line": _line(series, 2.4), "marker": _marker(series, 7)}
-    elif look in ("seed", "dots"):
-        mode = "lines+markers" if look == "seed" else "markers"
-        line = {"color": style.color, "width": 1}
-        trace |= {"mode": mode, "line": line, "marker": _marker(series, 3), "opacity": 0.35, "hoverinfo": "skip"}
-        del trace["hovertemplate"]
-    elif look == "curve":
-        trace |= {"mode": "lines", "line": _line(series, 2)}
-    elif look == "points":
-        trace |= {"mode": "markers", "marker": _marker(series, 13)}
-    elif look == "rings":
-        open_marker = {**_marker(series, 13), "symbol": f"{style.marker}-open", "line": {"width": 2}}
-        trace |= {"mode": "markers", "marker": open_marker}
+    }  # fmt: skip
+    if width:
+        trace["line"] = {"color": style.color, "width": width, "dash": "solid" if look == "seed" else style.dash}
+    if size:
+        trace["marker"] = {"color": style.color, "size": size, "symbol": style.marker}
+    if look == "rings":
+        trace["marker"] |= {"symbol": f"{style.marker}-open", "line": {"width": 2}}
+    if look in ("seed", "dots"):
+        trace |= {"opacity": 0.35, "hoverinfo": "skip"}
     else:
-        trace |= {"mode": "lines", "line": _line(series, 1.4 if look == "reference" else 6)}
+        trace["hovertemplate"] = "%{x}" + ("" if named else ": %{y:.4f}") + "<extra>%{fullData.name}</extra>"
     if any(low is not None for low in series.low):
         if look != "curve":
             trace["error_y"] = _error(series)
-        trace["customdata"] = [[_number(low), _number(high)] for low, high in zip(series.low, series.high, strict=True)]
+        trace["customdata"] = [[*map(six_digits, ends)] for ends in zip(series.low, series.high, strict=True)]
         interval = "%{x}: %{y:.4f}<br>95 %: %{customdata[0]:.4f} to %{customdata[1]:.4f}"
         trace["hovertemplate"] = f"{interval}<extra>%{{fullData.name}}</extra>"
     return trace
@@ -124,31 +118,18 @@ def _area(series: Series) -> dict[str, Any]:
     return {
         "type": "scatter", "mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": series.style.color,
         "opacity": 0.18, "hoverinfo": "skip", "showlegend": False, "legendgroup": _text(series.group or series.name),
-        "x": [_number(x) for x, _, _ in ends] + [_number(x) for x, _, _ in reversed(ends)],
-        "y": [_number(low) for _, low, _ in ends] + [_number(high) for _, _, high in reversed(ends)],
+        "x": [six_digits(x) for x, _, _ in ends] + [six_digits(x) for x, _, _ in reversed(ends)],
+        "y": [six_digits(low) for _, low, _ in ends] + [six_digits(high) for _, _, high in reversed(ends)],
     }  # fmt: skip
-
-
-def _line(series: Series, width: float) -> dict[str, Any]:
-    return {"color": series.style.color, "width": width, "dash": series.style.dash}
-
-
-def _marker(series: Series, size: float) -> dict[str, Any]:
-    return {"color": series.style.color, "size": size, "symbol": series.style.marker}
 
 
 def _error(series: Series) -> dict[str, Any]:
     """Intervals as plotly wants them: distances from the mean."""
     triples = list(zip(series.y, series.low, series.high, strict=True))
-    up = [None if y is None or high is None else _number(high - y) for y, _, high in triples]
-    down = [None if y is None or low is None else _number(y - low) for y, low, _ in triples]
+    up = [None if y is None or high is None else six_digits(high - y) for y, _, high in triples]
+    down = [None if y is None or low is None else six_digits(y - low) for y, low, _ in triples]
     look = {"color": series.style.color, "thickness": 1.4, "width": 4}
     return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, **look}
-
-
-def _number(value: Number) -> Number:
-    """Six digits are more than a screen shows, and half of a page's size."""
-    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 
 def _heat(heat: Heat) -> dict[str, Any]:

@@ -9,27 +9,10 @@ from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
 from ordinate.core.parsing import parse_choice
 from ordinate.core.positions import AttentionContext
-from ordinate.report import encoding_charts as charts
+from ordinate.report import encoding_curves as curves
 from ordinate.report import encoding_numbers as numbers
-from ordinate.report.chart import Figure, file_names
-from ordinate.report.encoding_charts import Measured
-from ordinate.report.encoding_curves import (
-    NOTHING,
-    UNTRAINED,
-    UNTRAINED_RANDOM,
-    Case,
-    Summary,
-    array,
-    arrays,
-    by_distance,
-    distance_curves,
-    flat,
-    heads,
-    map_panels,
-    panels,
-    side,
-    summary,
-)
+from ordinate.report.chart import Chart, Figure, Heat, Panel, Shade, file_names
+from ordinate.report.encoding_curves import Case, Measured, Summary, array, side
 from ordinate.report.encoding_numbers import Setting
 
 MOST_POINTS = 256  # along a table, and of a curve
@@ -37,12 +20,34 @@ MOST_CELLS = 128  # along the side of a matrix
 MOST_CHANNELS = 128  # of a table
 MOST_TOKENS = 128  # that attend to each other
 
+VECTORS = (
+    "Each column is the vector added at one position, beside token embeddings of size 1. Red is above zero, blue"
+    " below; fast channels change from column to column, slow ones keep their color."
+)
+SIMILARITY = (
+    "The cosine of the vectors of two positions. Red: the two look alike; blue: opposite. A band along the diagonal"
+    " means that neighbors are alike; stripes along it mean that only the distance counts."
+)
+PAST = (
+    "Past the shaded part nothing was trained. Where no trained position is similar (the first line falls), or the"
+    " size leaves 1, the model meets vectors that it has never seen."
+)
+TAKEN = "Root mean square of what reaches a token from one whose embedding is all ones, by distance."
 EQUAL = (
     "Queries and keys are the same random unit vectors at every position: the mean over them, and the range of 95 % of"
     " them where all heads agree. High: a key equal to the query stands out at that distance."
 )
+CHANNELS = (
+    "A channel that is 1 in query and key: its part in their score by distance, a cosine where it turns by a fixed"
+    " angle. Columns that look alike are distances that cannot be told apart."
+)
 BIAS = "What is added to the score of a key so far away. Past the shaded part no distance was trained."
+MATRIX = "Rows are queries, columns keys: blue lowers a score, red raises it. What a query does not see is empty."
 CHANGE = "Queries and keys are random: the mean change of their score, and the range of 95 % of the changes."
+PREFERENCE = (
+    "Attention weights over an even share, their mean over random contents: 0 is as much as if all keys were"
+    " alike, 1 (red) twice, -1 (blue) half as much."
+)
 
 
 @dataclass(frozen=True)
@@ -61,19 +66,11 @@ def encoding_figures(text: str, setting: Setting) -> EncodingFigures:
         raise InputError(f"one encoding at a time, got {text!r}")
     encoding = numbers.make(choices[0].name, dict(choices[0].parameters), setting).eval()
     setting, refusal = _within(encoding, setting)
-    case, remarks = Case(choices[0].name, encoding, setting), []
-    found, trained = list(_figures(case)), any(True for _ in encoding.parameters())
-    if not found and trained:
-        numbers.shaken(encoding, setting.seed)
-        found = list(_figures(case))
-        remarks.append(UNTRAINED_RANDOM)
-    elif not found:
-        remarks.append(NOTHING)
-    elif trained:
-        remarks.append(UNTRAINED)
+    case = Case(choices[0].name, encoding, setting)
+    remark, found = curves.draw_all(encoding, setting.seed, lambda: _figures(case))
     names = file_names(figure.name for figure in found)
     figures = tuple(replace(figure, name=names[figure.name]) for figure in found)
-    return EncodingFigures(figures, (*remarks, *_told(encoding)), refusal)
+    return EncodingFigures(figures, (*filter(None, [remark]), *_what_is_drawn(encoding)), refusal)
 
 
 def _within(encoding: Encoding, setting: Setting) -> tuple[Setting, str]:
@@ -87,7 +84,7 @@ def _within(encoding: Encoding, setting: Setting) -> tuple[Setting, str]:
     return setting, ""
 
 
-def _told(encoding: Encoding) -> Iterator[str]:
+def _what_is_drawn(encoding: Encoding) -> Iterator[str]:
     """What the drawn tokens are, for encodings that look at more than positions."""
     if "tokens" in encoding.extra_inputs:
         yield f"The drawn text is {numbers.TEXT.strip()} again and again."
@@ -121,115 +118,122 @@ def _added(case: Case) -> Iterator[Figure]:
     if encoding.shape.axes > 1:
         cells = numbers.added(encoding, numbers.on_grid(encoding, side(case)))
         alike = torch.cosine_similarity(cells, cells[len(cells) // 2][None], dim=-1)
-        yield from map_panels(case, "map", "Similarity around the middle of a grid", alike[None], "cosine")
+        yield from curves.grid_map(case, "map", "Similarity around the middle of a grid", alike[None], "cosine")
     down = -(-encoding.shape.dim // MOST_CHANNELS)
     down += 1 - down % 2  # odd, so that sines and cosines that take turns both stay
     across = -(-reach // (2 * MOST_POINTS))
-    yield charts.vectors(case.name, array(values[::across, ::down].t()), block=across, row_block=down)
+    vectors = (Panel("", array(values[::across, ::down].t())),)
+    yield Heat(
+        f"{case.name} table", "What is added, by position and channel", "position", "channel", vectors, 1, across,
+        VECTORS + f" One channel in {down} is drawn." * (down > 1), row_block=down, value="value", signed=True,
+        square=False,
+    )  # fmt: skip
     unit, size = torch.nn.functional.normalize(values, dim=-1), values.norm(dim=-1)
     step = -(-reach // MOST_CELLS)
-    yield charts.similarity(case.name, array(unit[::step] @ unit[::step].t()), step)
+    cosines = (Panel("", array(unit[::step] @ unit[::step].t())),)
+    yield Heat(
+        f"{case.name} similarity", "Similarity of positions", "position", "other position", cosines, 1, step,
+        SIMILARITY, value="cosine", signed=True, row_height=330,
+    )  # fmt: skip
     trained, some = unit[:length], at[:: -(-reach // MOST_POINTS)]
     middle = len(trained) // 2
     lines = [
-        Measured("most similar trained position", *arrays(some, (unit[some] @ trained.t()).amax(dim=-1))),
-        Measured(f"similarity with position {middle}", *arrays(some, unit[some] @ unit[middle])),
-        Measured("size (1: mean of the trained)", *arrays(some, size[some] / size[:length].mean())),
+        Measured("most similar trained position", some, (unit[some] @ trained.t()).amax(dim=-1)),
+        Measured(f"similarity with position {middle}", some, unit[some] @ unit[middle]),
+        Measured("size (1: mean of the trained)", some, size[some] / size[:length].mean()),
     ]
-    yield charts.familiar(case.name, lines, length)
+    yield Chart(
+        f"{case.name} past", "Past the trained positions", "position", "cosine, size",
+        curves.chart_series(case, lines), shade=Shade(0, length - 1, "trained"), note=PAST,
+    )  # fmt: skip
 
 
 def _taken(case: Case) -> Iterator[Figure]:
-    """For those that add what neighbors hold."""
+    """For encodings that add what neighbors hold."""
     encoding, title = case.encoding, "How much a token takes from its neighbors"
     if encoding.shape.axes > 1:
         context = numbers.on_grid(encoding, side(case))
         arrived = numbers.taken(encoding, context, context.k.length // 2)
-        yield from map_panels(case, "map", title, arrived[None], "share")
+        yield from curves.grid_map(case, "map", title, arrived[None], "share")
         return
     context, at = numbers.along(encoding, 0, case.setting.length)
     giver = 0 if encoding.shape.causal else case.setting.length // 2
-    arrived = numbers.taken(encoding, context, giver)
-    note = "Root mean square of what reaches a token from one whose embedding is all ones, by distance."
-    lines = [Measured("", *arrays(at - giver, arrived))]
-    yield from by_distance(case, "taken", title, "what arrives", lines, note)
+    lines = [Measured("", at - giver, numbers.taken(encoding, context, giver))]
+    yield from curves.distance_chart(case, "taken", title, "what arrives", TAKEN, lines)
 
 
 def _turned(case: Case) -> Iterator[Figure]:
-    encoding, setting = case.encoding, case.setting
-    curves = distance_curves(
-        case, lambda context, looks: summary(numbers.equal_scores(encoding, context, looks, setting.seed))
-    )
-    yield from by_distance(case, "score", "Score of equal vectors, by distance", "score", curves, EQUAL)
+    encoding, seed = case.encoding, case.setting.seed
+
+    def measure(context: AttentionContext, looks: int) -> Summary:
+        return curves.summary(numbers.equal_scores(encoding, context, looks, seed))
+
+    yield from curves.by_distance(case, "score", "Score of equal vectors, by distance", "score", EQUAL, measure)
     if encoding.shape.axes > 1:
         context = numbers.on_grid(encoding, side(case))
-        scores = numbers.equal_scores(encoding, context, context.k.length // 2, setting.seed).mean(dim=0)
-        yield from map_panels(case, "map", "Score of equal vectors around the middle of a grid", scores, "score")
+        scores = numbers.equal_scores(encoding, context, context.k.length // 2, seed).mean(dim=0)
+        yield from curves.grid_map(case, "map", "Score of equal vectors around the middle of a grid", scores, "score")
     if encoding.overrides("rotate"):
         yield from _channels(case)
 
 
 def _channels(case: Case) -> Iterator[Figure]:
     encoding, setting = case.encoding, case.setting
-    axes, angles, tables = range(encoding.shape.axes), {}, {}
+    axes, angles, panels = range(encoding.shape.axes), {}, list[Panel]()
     step = -(-setting.reach // MOST_POINTS)
     for axis in axes:
         turned = numbers.turns(encoding, axis, setting.seed)
         if turned is None or not (turned > 1e-9).any():
             continue
         prefix = f"axis {axis + 1}" if len(axes) > 1 else ""
-        for label, angle in heads(turned.movedim(1, 0), most=4):
+        for label, angle in curves.heads(turned.movedim(1, 0), most=4):
             angles[", ".join(filter(None, (prefix, label)))] = array(angle)
         if not encoding.feature_width:
-            tables[prefix] = array(numbers.channel_scores(encoding, axis, setting.reach, step))
+            panels.append(Panel(prefix, array(numbers.channel_scores(encoding, axis, setting.reach, step))))
     if angles:
-        yield charts.wavelengths(case.name, angles, encoding.feature_width > 0, setting.length)
-    if tables:
-        yield charts.channels(case.name, tables, block=step)
+        yield curves.wavelengths(case, angles)
+    if panels:
+        yield Heat(
+            f"{case.name} channels", "What each channel adds to the score", "distance", "channel", tuple(panels),
+            min(len(panels), 2), step, CHANNELS, row_block=1, value="part", signed=True, square=False, row_height=220,
+        )  # fmt: skip
 
 
 def _biased(case: Case) -> Iterator[Figure]:
     encoding = case.encoding
 
-    def of(context: AttentionContext, looks: int) -> Summary:
+    def measure(context: AttentionContext, looks: int) -> Summary:
         values = numbers.biases(encoding, context)
         assert values is not None
         return values[:, looks], None
 
-    yield from by_distance(case, "bias", "Bias by distance", "bias", distance_curves(case, of), BIAS)
+    yield from curves.by_distance(case, "bias", "Bias by distance", "bias", BIAS, measure)
     if encoding.shape.axes > 1:
         context = numbers.on_grid(encoding, side(case))
-        values, _ = of(context, context.k.length // 2)
-        yield from map_panels(case, "bias map", "Bias around the middle of a grid", values, "bias")
+        values, _ = measure(context, context.k.length // 2)
+        yield from curves.grid_map(case, "bias map", "Bias around the middle of a grid", values, "bias")
         return
     step = -(-case.setting.reach // MOST_CELLS)
     context, _ = numbers.along(encoding, 0, case.setting.reach, step)
     matrix = numbers.biases(encoding, context)
-    if matrix is None or flat(matrix):
+    if matrix is None or curves.flat(matrix):
         return
     if context.visible is not None:
         matrix = matrix.masked_fill(~context.visible[0], torch.nan)
-    note = "Rows are queries, columns keys: blue lowers a score, red raises it. What a query does not see is empty."
-    title = "Bias of queries and keys"
-    yield charts.matrices(f"{case.name} bias matrix", title, panels(matrix), step, "bias", note)
+    yield curves.matrices(case, "bias matrix", "Bias of queries and keys", matrix, step, "bias", MATRIX)
 
 
 def _changed(case: Case) -> Iterator[Figure]:
     encoding, setting = case.encoding, case.setting
 
-    def of(context: AttentionContext, looks: int) -> Summary:
+    def measure(context: AttentionContext, looks: int) -> Summary:
         changed = numbers.changes(encoding, context, looks, setting.seed)
-        return summary(changed.flatten(0, 1)[:, None])  # all heads together
+        return curves.summary(changed.flatten(0, 1)[:, None])  # all heads together
 
-    curves = distance_curves(case, of)
-    drawn = list(by_distance(case, "change", "Change of scores, random contents", "change", curves, CHANGE))
+    title = "Change of scores, random contents"
+    drawn = list(curves.by_distance(case, "change", title, "change", CHANGE, measure))
     yield from drawn
     if drawn and encoding.shape.axes == 1:
         context, _ = numbers.along(encoding, 0, min(setting.reach, MOST_TOKENS))
-        shares = numbers.shares(encoding, context, setting.seed)
-        note = (
-            "Attention weights over an even share, their mean over random contents: 0 is as much as if all keys were"
-            " alike, 1 (red) twice, -1 (blue) half as much."
-        )
-        title = "Whom tokens prefer, random contents"
-        yield charts.matrices(f"{case.name} attention", title, panels(shares.log2()), 1, "doublings", note)
+        shares, title = numbers.shares(encoding, context, setting.seed).log2(), "Whom tokens prefer, random contents"
+        yield curves.matrices(case, "attention", title, shares, 1, "doublings", PREFERENCE)

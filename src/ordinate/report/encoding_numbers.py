@@ -61,7 +61,7 @@ def shaken(encoding: Encoding, seed: int) -> None:
 
 
 def along(encoding: Encoding, axis: int, count: int, step: int = 1) -> tuple[AttentionContext, Tensor]:
-    """Tokens along one axis, on every `step`-th position up to the last of `count`; and where they stand."""
+    """Tokens along one axis, on every `step`-th position up to the last of `count`; and their positions."""
     at = torch.arange((count - 1) % step, count, step)
     positions = torch.zeros(1, len(at), encoding.shape.axes, dtype=torch.long)
     positions[0, :, axis] = at
@@ -69,13 +69,13 @@ def along(encoding: Encoding, axis: int, count: int, step: int = 1) -> tuple[Att
 
 
 def on_grid(encoding: Encoding, side: int) -> AttentionContext:
-    """All tokens of a square; on further axes they stand at 0."""
+    """All tokens of a square; on further axes their position is 0."""
     sides = (side, side, *[1] * (encoding.shape.axes - 2))
     return _pair(encoding, Positions(torch.cartesian_prod(*(torch.arange(size) for size in sides))[None]))
 
 
 def _pair(encoding: Encoding, positions: Positions) -> AttentionContext:
-    """With all that an encoding may want to be told."""
+    """With all extra inputs that an encoding may read."""
     index = torch.arange(positions.length)[None]
     digits = torch.tensor([int(c) if c.isdigit() else 10 + "+= ".index(c) for c in TEXT])
     positions = replace(positions, segments=2 * index // positions.length, tokens=digits[index % len(digits)])
@@ -112,7 +112,7 @@ def unit_vectors(width: int, seed: int) -> Tensor:
 def equal_scores(encoding: Encoding, context: AttentionContext, looks: int, seed: int) -> Tensor:
     """x·y for each unit vector x as the query of token `looks` and as the key of every token: [draws, h, k].
 
-    Keys that the query does not see are no numbers.
+    Keys that the query does not see are NaN.
     """
     shape, found = encoding.shape, []
     row = context.query_block(looks, looks + 1)
@@ -120,9 +120,8 @@ def equal_scores(encoding: Encoding, context: AttentionContext, looks: int, seed
         x = vectors[:, None, None].expand(-1, shape.heads, context.k.length, -1).contiguous()
         q, k, features = _rotated(encoding, context, x, x, seed, number)
         seen = row.k.length
-        score = encoding.qk_scores(
-            q[:, :, looks : looks + 1], k[:, :, :seen], row, None if features is None else features[:, :seen]
-        )
+        features = None if features is None else features[:, :seen]
+        score = encoding.qk_scores(q[:, :, looks : looks + 1], k[:, :, :seen], row, features)
         score = score[:, :, 0] * shape.head_dim**0.5
         found.append(torch.nn.functional.pad(score, (0, context.k.length - seen), value=torch.nan))
     return torch.cat(found)
@@ -130,7 +129,7 @@ def equal_scores(encoding: Encoding, context: AttentionContext, looks: int, seed
 
 @torch.no_grad()
 def turns(encoding: Encoding, axis: int, seed: int) -> Tensor | None:
-    """The angle by which each channel turns from one token to the next: [steps, h, e]. One step from position 0 tells
+    """The angle by which each channel turns from one token to the next: [steps, h, e]. One step from position 0 gives
     it exactly, unless content decides. None for what is no turning: a channel's part in scores is not linear."""
     shape = encoding.shape
     context, _ = along(encoding, axis, DRAWS + 1 if encoding.feature_width else 2)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ordinate.core.encoding import Encoding
 from ordinate.report import encoding_numbers as numbers
-from ordinate.report.encoding_curves import NOTHING, UNTRAINED, UNTRAINED_RANDOM, flat
+from ordinate.report.encoding_curves import draw_all, flat, heads
 from ordinate.report.encoding_numbers import Setting
 
 TOKENS = 64  # of the text: with the numbers beside them, they fit into 80 columns
@@ -32,13 +32,7 @@ class TextPicture:
 def text_pictures(name: str, **parameters: Any) -> tuple[str, list[TextPicture]]:
     """A remark to print above the pictures, or empty, and the pictures."""
     encoding = numbers.make(name, parameters, SETTING).eval()
-    pictures, trained = list(_pictures(encoding)), any(True for _ in encoding.parameters())
-    if pictures:
-        return UNTRAINED if trained else "", pictures
-    if not trained:
-        return NOTHING, []
-    numbers.shaken(encoding, SETTING.seed)
-    return UNTRAINED_RANDOM, list(_pictures(encoding))
+    return draw_all(encoding, SETTING.seed, lambda: _pictures(encoding))
 
 
 def _pictures(encoding: Encoding) -> Iterator[TextPicture]:
@@ -65,12 +59,8 @@ def _measured(encoding: Encoding) -> Iterator[tuple[str, Tensor]]:
 
     def by_head(title: str, values: Tensor) -> Iterator[tuple[str, Tensor]]:
         """The first head and the last, or one for all if they agree."""
-        values = values.flip(-1) if text else values
-        if torch.allclose(values[0], values[-1], rtol=1e-3, atol=1e-6, equal_nan=True):
-            yield title, values[0]
-        else:
-            yield f"{title}, head 1", values[0]
-            yield f"{title}, head {len(values)}", values[-1]
+        for label, row in heads(values.flip(-1) if text else values, 2):
+            yield f"{title}, {label}" if label else title, row
 
     if encoding.overrides("embed"):
         added = numbers.added(encoding, context)

@@ -11,7 +11,6 @@ from ordinate.report.ranking import ranking
 from ordinate.results.comparison import Comparison
 
 MOST_TASKS = 100  # that are shown one by one, with pictures
-MOST_RANKED = 100  # encodings of a picture of ranks
 
 
 def figures(comparison: Comparison) -> tuple[Figure, ...]:
@@ -22,20 +21,13 @@ def figures(comparison: Comparison) -> tuple[Figure, ...]:
 
 
 def _all(comparison: Comparison) -> Iterator[Figure]:
-    looks = styles(comparison.analysis.encodings)
+    looks, alpha = styles(comparison.analysis.encodings), comparison.analysis.alpha
     for task in comparison.analysis.tasks[:MOST_TASKS]:
-        head = task.shown
-        for chart in (by_length(comparison, task, looks), learning(comparison, task, looks)):
-            if chart is not None:
-                yield chart
-        if head.ranks is not None and 1 < len(head.ranks.average) <= MOST_RANKED:
-            title = f"Ranks on {task.task}, {head.name}"
-            yield ranking(f"{task.task} ranks", title, "seeds", head.ranks, looks, comparison.analysis.alpha, task.task)
-        chart = rates(comparison, task, looks)
-        if chart is not None:
-            yield chart
+        yield from filter(None, (by_length(comparison, task, looks), learning(comparison, task, looks)))
+        title = f"Ranks on {task.task}, {task.shown.name}"
+        yield from ranking(f"{task.task} ranks", title, "seeds", task.shown.ranks, looks, alpha, task.task)
+        yield from filter(None, (rates(comparison, task, looks),))
         yield from attention(comparison, task)
     for family, ranks in comparison.analysis.families.items():
-        if 1 < len(ranks.average) <= MOST_RANKED:
-            title = f"Ranks over the tasks of the family {family}"
-            yield ranking(f"family {family} ranks", title, "tasks", ranks, looks, comparison.analysis.alpha)
+        title = f"Ranks over the tasks of the family {family}"
+        yield from ranking(f"family {family} ranks", title, "tasks", ranks, looks, alpha)

@@ -13,14 +13,15 @@ from ordinate.report.chart import Figure, Heat, file_names, thin
 from ordinate.report.colors import Style, styles
 from ordinate.report.comparison_tables import tables
 from ordinate.report.draw_plotly import SETTINGS, draw, height
-from ordinate.report.figures import MOST_RANKED, MOST_TASKS, figures
+from ordinate.report.figures import MOST_TASKS, figures
+from ordinate.report.ranking import MOST_RANKED
 from ordinate.report.summary import SummaryColumn, summary_columns, summary_note, winner
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import MOST_LISTED, cell_words, counted, css_class, unranked_words
 from ordinate.statistics.sentences import sentences
-from ordinate.statistics.types import Analysis, Cell, Range, TaskAnalysis
+from ordinate.statistics.types import Analysis, Range, TaskAnalysis
 
 MOST_ROWS = 500  # of a table on the page
 MOST_DOWNLOADED = 20_000  # rows that the page keeps for a download: more make it slow to open
@@ -33,9 +34,9 @@ def page(comparison: Comparison) -> str:
     jinja2 = optional("jinja2")
     from markupsafe import Markup  # comes with jinja2
 
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    strict = jinja2.StrictUndefined
+    environment = jinja2.Environment(autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"words": cell_words, "css_class": css_class, "unranked": unranked_words}
     template = environment.from_string(_part("template.html.jinja"))
     looks = styles(comparison.analysis.encodings)
     drawn = figures(comparison)
@@ -47,31 +48,23 @@ def page(comparison: Comparison) -> str:
         "figures": [{"name": figure.name, **draw(figure)} for figure in drawn],
         "tables": {table.name: comma_separated(first_rows(table, MOST_DOWNLOADED)) for table in all_tables},
     }
+    results = "".join(comma_separated(table) for table in all_tables if table.name == "results")
     names = ", ".join(task.task for task in shown_tasks[:MOST_LISTED]) + ", ..." * (len(shown_tasks) > MOST_LISTED)
     machine = asdict(comparison.machine) if comparison.machine else {}
     document: str = template.render(
         title=f"Positional encodings on {names}" if names else "Positional encodings",
-        comparison=comparison,
-        analysis=comparison.analysis,
-        version=__version__,
+        comparison=comparison, analysis=comparison.analysis, version=__version__, chips=MOST_CHIPS,
         colors={name: style.color for name, style in looks.items()},
         tasks=[_task(comparison, task, anchors[task.task], drawn) for task in shown_tasks],
         left_out=_left_out(comparison.analysis),
-        chips=MOST_CHIPS,
         families=[_figure(index, figure) for index, figure in enumerate(drawn) if not figure.task],
         tables={table.name: _table(table, looks) for table in all_tables},
         machine={key: _text(value) for key, value in machine.items()},
-        checksum=hashlib.sha256(_results(all_tables).encode("utf-8", "backslashreplace")).hexdigest(),
-        style=Markup(_part("style.css")),
-        script=Markup(_part("page.js")),
-        plotly=Markup(_plotly()),
+        checksum=hashlib.sha256(results.encode("utf-8", "backslashreplace")).hexdigest(),
+        style=Markup(_part("style.css")), script=Markup(_part("page.js")), plotly=Markup(_plotly()),
         data=Markup(_for_script(behind)),
-    )
+    )  # fmt: skip
     return document.lstrip()
-
-
-def _results(all_tables: Sequence[Table]) -> str:
-    return "".join(comma_separated(table) for table in all_tables if table.name == "results")
 
 
 def _left_out(analysis: Analysis) -> list[str]:
@@ -102,9 +95,7 @@ def _plotly() -> str:
 def _for_script(content: Any) -> str:
     """JSON that no text in it can end, whatever names people choose."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
+    return text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"})
 
 
 def _text(value: Any) -> str:
@@ -118,21 +109,14 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
     metric, columns = comparison.metrics.get(task.task, "score"), summary_columns(task, _shown_ranges(task))
     mine = [(index, figure) for index, figure in enumerate(drawn) if figure.task == task.task]
     return {
-        "name": task.task,
-        "anchor": f"task-{anchor}",
-        "metric": metric,
-        "lengths": lengths,
-        "headline": task.shown.name,
-        "needs": _needs(comparison.analysis),
-        "analysis": task,
-        "sentences": sentences(comparison.analysis, task),
-        "alarms": [{"kind": kind, "text": words} for kind, words in alarm_lines(task.alarms)],
-        "columns": columns,
-        "rows": [_row(task, encoding, columns) for encoding in task.encodings[:MOST_ROWS]],
+        "name": task.task, "anchor": f"task-{anchor}", "metric": metric, "lengths": lengths,
+        "headline": task.shown.name, "needs": _needs(comparison.analysis), "analysis": task,
+        "sentences": sentences(comparison.analysis, task), "alarms": list(alarm_lines(task.alarms)),
+        "columns": columns, "rows": [_row(task, encoding, columns) for encoding in task.encodings[:MOST_ROWS]],
         "note": summary_note(task, metric),
         "charts": [_figure(index, figure) for index, figure in mine if not isinstance(figure, Heat)],
         "maps": [_figure(index, figure) for index, figure in mine if isinstance(figure, Heat)],
-    }
+    }  # fmt: skip
 
 
 def _shown_ranges(task: TaskAnalysis) -> list[Range]:
@@ -149,33 +133,18 @@ def _needs(analysis: Analysis) -> str:
 
 
 def _row(task: TaskAnalysis, encoding: str, columns: Sequence[SummaryColumn]) -> list[dict[str, Any]]:
-    """The cells of one encoding: the text, the number to sort by, and the scores of a range."""
+    """The cells of one encoding: the text, the number to sort by, and the scores of a range or of the verdict."""
     cells = []
     for column in columns:
-        value, badge = column.value(task, encoding), task.shown.cell(encoding) if column.name == "verdict" else None
-        number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-        scores = None
-        if column.range is not None:
-            bold = column.range is task.shown and winner(task) == encoding
-            scores = _scores(column.range.cell(encoding), bold)
-        text = column.shown(task, encoding)
-        cells.append({"text": text, "value": number, "scores": scores, "kind": css_class(badge) if badge else ""})
+        value, r = column.value(task, encoding), task.shown if column.name == "verdict" else column.range
+        cells.append({
+            "text": column.shown(task, encoding),
+            "value": None if isinstance(value, str | bool) else value,
+            "scores": r and r.cell(encoding),
+            "range": column.range,
+            "bold": column.range is task.shown and winner(task) == encoding,
+        })  # fmt: skip
     return cells
-
-
-def _scores(cell: Cell, bold: bool) -> dict[str, Any]:
-    mean = cell.interval
-    scores: dict[str, Any] = {"verdict": cell_words(cell), "kind": css_class(cell), "mean": None, "bold": bold}
-    scores["unranked"] = unranked_words(cell)
-    if mean is not None:
-        scores |= {
-            "mean": mean.mean,
-            "ends": None if mean.low is None else f"{mean.low:.3f} to {mean.high:.3f}",
-            "n": mean.n,
-            "of": len(cell.seeds),
-            "span": f"{mean.minimum:.3f} to {mean.maximum:.3f}",
-        }
-    return scores
 
 
 def _figure(index: int, figure: Figure) -> dict[str, Any]:
@@ -194,8 +163,7 @@ def _table(table: Table, looks: dict[str, Style]) -> dict[str, Any]:
         cells = []
         for at, (value, column) in enumerate(zip(row, table.columns, strict=True)):
             color = looks[value].color if named[at] and isinstance(value, str) and value in looks else ""
-            raw = value if numbers[at] else None
-            cells.append((shown(value, column), raw, (index, at) in table.bold, color))
+            cells.append((shown(value, column), value if numbers[at] else None, (index, at) in table.bold, color))
         rows.append(cells)
     kept = min(len(table.rows), MOST_DOWNLOADED)
     return {"table": table, "numbers": numbers, "rows": rows, "count": len(table.rows), "kept": kept}

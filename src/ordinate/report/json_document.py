@@ -68,7 +68,6 @@ def _known(value: Any) -> Any:
 
 
 def as_json(content: Any) -> str:
-    """One document."""
     return "".join(json_pieces(content)) + "\n"
 
 

@@ -25,7 +25,7 @@ def put(path: Path, content: str | bytes) -> None:
             write_atomic(path, data)
     except OSError as error:
         unread = error.errno == errno.ENXIO
-        raise InputError(f"{path} cannot be written: {'nobody reads from it' if unread else error.strerror}") from error
+        raise InputError(f"{path} cannot be written: {'it has no reader' if unread else error.strerror}") from error
 
 
 def make_folder(path: Path) -> None:

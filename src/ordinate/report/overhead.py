@@ -58,7 +58,6 @@ def problems(document: OverheadRow) -> list[str]:
 
 
 def markdown(document: OverheadRow) -> str:
-    """A page."""
     lines = [f"| {' | '.join(COLUMNS)} |", "|---|" + "---:|" * 5 + "---|"]
     lines += [f"| {' | '.join(cells(row))} |" for row in document["rows"]]
     missing = [f"- {problem}" for problem in problems(document)]

@@ -1,21 +1,24 @@
 """The critical-difference picture: average ranks, and which of them overlap."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 from ordinate.report.chart import Chart, Series
 from ordinate.report.colors import GRAY, Style
+from ordinate.report.curves import Looks
 from ordinate.statistics.ranks import AverageRanks
+
+MOST_RANKED = 100  # encodings of a picture
 
 
 def ranking(
-    name: str, title: str, blocks: str, ranks: AverageRanks, looks: Mapping[str, Style], alpha: float, task: str = ""
-) -> Chart:
+    name: str, title: str, blocks: str, ranks: AverageRanks | None, looks: Looks, alpha: float, task: str = ""
+) -> Iterator[Chart]:
     """One row per encoding, best at the top; bars on the right join those whose ranks overlap."""
+    if ranks is None or not 1 < len(ranks.average) <= MOST_RANKED:
+        return
     names = list(ranks.average)
     rows = {encoding: len(names) - index for index, encoding in enumerate(names)}
-    series = [
-        Series(encoding, (ranks.average[encoding],), (rows[encoding],), looks[encoding], "points") for encoding in names
-    ]
+    series = [Series(own, (ranks.average[own],), (row,), looks[own], "points") for own, row in rows.items()]
     ticks = [(float(row), encoding) for encoding, row in rows.items()]
     right = max(ranks.average.values())
     if ranks.critical_difference is not None:
@@ -24,23 +27,15 @@ def ranking(
         ticks.append((top, f"critical difference {ranks.critical_difference:.2f}"))
         right = max(right, end)
     for index, group in enumerate(ranks.groups):
-        at = right + 0.35 + 0.25 * index
-        ends = (rows[group[0]], rows[group[-1]])
+        at, ends = right + 0.35 + 0.25 * index, (rows[group[0]], rows[group[-1]])
         series.append(Series("ranks overlap", (at, at), ends, Style(GRAY), "bar"))
-    span = right + 0.35 + 0.25 * max(len(ranks.groups), 1)
-    return Chart(
-        name=name,
-        title=title,
-        x_title="average rank (1 is best)",
-        y_title="",
-        series=tuple(series),
-        x_ticks=tuple(range(1, len(names) + 1)) if len(names) <= 12 else (),
-        y_ticks=tuple(ticks),
-        x_range=(0.7, span),
+    yield Chart(
+        name, title, "average rank (1 is best)", "", tuple(series),
+        x_ticks=tuple(range(1, len(names) + 1)) if len(names) <= 12 else (), y_ticks=tuple(ticks),
+        x_range=(0.7, right + 0.35 + 0.25 * max(len(ranks.groups), 1)),
         y_range=(0.4, len(names) + 0.6 + (ranks.critical_difference is not None)),
-        note=_note(ranks, blocks, alpha),
-        task=task,
-    )
+        note=_note(ranks, blocks, alpha), task=task,
+    )  # fmt: skip
 
 
 def _note(ranks: AverageRanks, blocks: str, alpha: float) -> str:

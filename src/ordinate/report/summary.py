@@ -5,17 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ordinate.report.table import Column, Table, Value, shown
+from ordinate.statistics import phrases
 from ordinate.statistics.gap import score_gap, share_kept
-from ordinate.statistics.phrases import (
-    capital,
-    cell_words,
-    learned_words,
-    mean_and_interval,
-    range_title,
-    reach_words,
-    steps_words,
-    unranked_words,
-)
+from ordinate.statistics.phrases import range_title
 from ordinate.statistics.types import Range, TaskAnalysis
 
 
@@ -58,61 +50,42 @@ def _median_steps(task: TaskAnalysis, encoding: str) -> float | None:
 COLUMNS = (
     SummaryColumn("encoding", "encoding", lambda task, encoding: encoding),
     SummaryColumn(
-        "verdict",
-        "verdict",
-        lambda task, encoding: cell_words(task.shown.cell(encoding)),
+        "verdict", "verdict", lambda task, encoding: phrases.cell_words(task.shown.cell(encoding)),
         applies=lambda task: task.bar is not None,
     ),
     SummaryColumn(
-        "learned",
-        "learned",
-        _share,
-        lambda task, encoding: learned_words(task.learned[encoding]),
+        "learned", "learned", _share, lambda task, encoding: phrases.learned_words(task.learned[encoding]),
         "seeds at or above the bar in distribution, with the exact 95 % interval of their rate; others are not ranked",
-        lambda task: bool(task.learned),
+        applies=lambda task: bool(task.learned),
     ),
     SummaryColumn(
-        "steps",
-        "steps to learn",
-        _median_steps,
-        lambda task, encoding: steps_words(task.steps.get(encoding), ">"),
-        "the median step at which a seed reached the bar",
-        lambda task: bool(task.steps),
+        "steps", "steps to learn", _median_steps,
+        lambda task, encoding: phrases.steps_words(task.steps.get(encoding), ">"),
+        "the median step at which a seed reached the bar", applies=lambda task: bool(task.steps),
     ),
     SummaryColumn(
-        "reach",
-        "reach",
-        lambda task, encoding: task.reach[encoding].median,
-        lambda task, encoding: reach_words(task.reach[encoding]),
+        "reach", "reach", lambda task, encoding: task.reach[encoding].median,
+        lambda task, encoding: phrases.reach_words(task.reach[encoding]),
         "the length at which the score falls below the bar, interpolated, in multiples of the longest trained length: "
         "the median over seeds with its 95 % interval (below six seeds, their range)",
-        lambda task: bool(task.reach),
+        applies=lambda task: bool(task.reach),
     ),
     SummaryColumn(
-        "gap",
-        "gap",
-        score_gap,
+        "gap", "gap", score_gap, form="z.3f",
         help="generalization gap, what the score loses from in distribution to the headline range",
         applies=lambda task: task.inside is not None and task.inside is not task.shown,
-        form="z.3f",
     ),
     SummaryColumn(
-        "kept",
-        "kept",
-        lambda task, encoding: share_kept(task, encoding, task.shown),
+        "kept", "kept", lambda task, encoding: share_kept(task, encoding, task.shown), form=".0%",
         help="the score on the headline range over that in distribution, where both are above the floor, ranked or not",
         applies=lambda task: bool(task.learned) and task.inside is not task.shown,
-        form=".0%",
     ),
     SummaryColumn(
-        "loss_gap",
-        "loss gap",
-        lambda task, encoding: task.loss_gap.get(encoding),
+        "loss_gap", "loss gap", lambda task, encoding: task.loss_gap.get(encoding), form="z.3f",
         help="the same for the loss, the loss on the headline range minus that in distribution",
         applies=lambda task: bool(task.loss_gap) and task.direction == "higher",
-        form="z.3f",
     ),
-)
+)  # fmt: skip
 
 
 def summary_columns(task: TaskAnalysis, ranges: Sequence[Range], *, verdicts: bool = True) -> list[SummaryColumn]:
@@ -133,14 +106,13 @@ def main_ranges(task: TaskAnalysis) -> list[Range]:
 
 def _scores(task: TaskAnalysis, r: Range, verdicts: bool) -> SummaryColumn:
     def mean(task: TaskAnalysis, encoding: str) -> float | None:
-        interval = r.cell(encoding).interval
-        return None if interval is None else interval.mean
+        return interval.mean if (interval := r.cell(encoding).interval) else None
 
     def text(task: TaskAnalysis, encoding: str) -> str:
         """`solves 0.998 [0.995, 1.000]`, `did not fit (0.88) 0.743, not ranked`."""
         cell = r.cell(encoding)
-        parts = cell_words(cell) if verdicts else "", mean_and_interval(cell.interval), unranked_words(cell)
-        return " ".join(part for part in parts if part)
+        parts = [phrases.mean_and_interval(cell.interval), phrases.unranked_words(cell)]
+        return " ".join(part for part in ([phrases.cell_words(cell), *parts] if verdicts else parts) if part)
 
     return SummaryColumn(r.name, range_title(task, r), mean, text, range=r)
 
@@ -154,17 +126,10 @@ def summary_table(task: TaskAnalysis, metric: str, ranges: Sequence[Range], *, v
     """The summary as a table; bold: the winner's score on the headline range."""
     columns = summary_columns(task, ranges, verdicts=verdicts)
     rows = tuple(tuple(column.cell(task, encoding) for column in columns) for encoding in task.encodings)
-    best = winner(task)
-    bold = frozenset(
-        (row, at)
-        for row, encoding in enumerate(task.encodings)
-        for at, column in enumerate(columns)
-        if encoding == best and column.range is task.shown
-    )
-    return Table(
-        summary_name(task), f"{task.task}: {metric}", tuple(column.column for column in columns), rows, bold,
-        summary_note(task, metric),
-    )  # fmt: skip
+    best = [row for row, encoding in enumerate(task.encodings) if encoding == winner(task)]
+    bold = frozenset((row, at) for row in best for at, column in enumerate(columns) if column.range is task.shown)
+    title, headers = f"{task.task}: {metric}", tuple(column.column for column in columns)
+    return Table(summary_name(task), title, headers, rows, bold, summary_note(task, metric))
 
 
 def summary_name(task: TaskAnalysis) -> str:
@@ -176,7 +141,7 @@ def summary_note(task: TaskAnalysis, metric: str) -> str:
     parts = [f"Mean {metric} over the seeds that count, with its 95 % interval."]
     if task.learned:
         parts.append(f"Bar: {task.bar:g}.")
-    parts += [f"{capital(c.title)}: {c.help}." for c in COLUMNS if c.help and c.applies(task)]
+    parts += [f"{phrases.capital(c.title)}: {c.help}." for c in COLUMNS if c.help and c.applies(task)]
     if task.bar is None and task.direction == "lower":
         parts.append("Lower is better.")
     bold = "bold: above every other encoding that can go there, by score or by the seeds that learned the task."

@@ -4,13 +4,14 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 Value = str | int | float | bool | None
 
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are their wide forms
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,7 @@ class LazyRows(Sequence[TableRow]):
     def __len__(self) -> int:
         return len(self.sources)
 
-    @overload
-    def __getitem__(self, index: int) -> TableRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> "LazyRows": ...
-    def __getitem__(self, index: int | slice) -> "TableRow | LazyRows":
+    def __getitem__(self, index: Any) -> Any:
         chosen = self.sources[index]
         return LazyRows(chosen, self.make) if isinstance(index, slice) else self.make(chosen)
 
@@ -54,9 +51,14 @@ class Table:
     bold: frozenset[tuple[int, int]] = frozenset()  # row and column of the values to emphasize
     note: str = ""
 
+    def texts(self, escape: Callable[[str], str], bold: str) -> Iterator[list[str]]:
+        """The rows as text for people; `bold` is a format for the values to emphasize."""
+        for index, row in enumerate(self.rows):
+            cells = [escape(shown(value, column)) for value, column in zip(row, self.columns, strict=True)]
+            yield [bold.format(text) if (index, at) in self.bold and text else text for at, text in enumerate(cells)]
+
 
 def first_rows(table: Table, most: int) -> Table:
-    """The same with at most so many rows."""
     return table if len(table.rows) <= most else replace(table, rows=table.rows[:most])
 
 
@@ -80,19 +82,11 @@ def is_number(column: int, table: Table) -> bool:
 
 def markdown(table: Table) -> str:
     """A pipe table under its title."""
-    numbers = [is_number(index, table) for index in range(len(table.columns))]
-    lines = [
-        "| " + " | ".join(markdown_text(column.title) for column in table.columns) + " |",
-        "|" + "|".join("---:" if number else "---" for number in numbers) + "|",
-    ]
-    for index, row in enumerate(table.rows):
-        cells = []
-        for at, (value, column) in enumerate(zip(row, table.columns, strict=True)):
-            text = markdown_text(shown(value, column))
-            cells.append(f"**{text}**" if (index, at) in table.bold and text else text)
-        lines.append("| " + " | ".join(cells) + " |")
+    rows = [[markdown_text(column.title) for column in table.columns], *table.texts(markdown_text, "**{}**")]
+    head, *body = [f"| {' | '.join(cells)} |" for cells in rows]
+    rule = "|" + "|".join("---:" if is_number(at, table) else "---" for at in range(len(table.columns))) + "|"
     note = f"\n{markdown_text(table.note)}\n" if table.note else ""
-    return f"## {markdown_text(table.title)}\n\n" + "\n".join(lines) + f"\n{note}"
+    return f"## {markdown_text(table.title)}\n\n" + "\n".join([head, rule, *body]) + f"\n{note}"
 
 
 def markdown_text(text: str) -> str:
@@ -114,18 +108,12 @@ def csv_field(value: Value) -> str:
     """A value in a file that a spreadsheet may open."""
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
+    if not isinstance(value, str):
+        return repr(value).lower()
     # A spreadsheet would run a text that begins like this as a formula; the quote makes it text again.
     if value.lstrip().startswith(_FORMULA) or value[:1] in "\t\r\n":
-        return value if _reads_as_number(value) or not value else f"'{value}"
+        return value if _NUMBER.fullmatch(value) or not value else f"'{value}"
     return value
-
-
-def _reads_as_number(text: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text) is not None
 
 
 _LATEX = {
@@ -137,14 +125,9 @@ _LATEX = {
 
 def latex(table: Table) -> str:
     """A table for booktabs; `\\usepackage[T1]{fontenc}` and `\\usepackage{booktabs}` are all it needs."""
-    kinds = "".join("r" if is_number(index, table) else "l" for index in range(len(table.columns)))
-    lines = [" & ".join(_latex(column.title) for column in table.columns)]
-    for index, row in enumerate(table.rows):
-        cells = []
-        for at, (value, column) in enumerate(zip(row, table.columns, strict=True)):
-            text = _latex(shown(value, column))
-            cells.append(rf"\textbf{{{text}}}" if (index, at) in table.bold and text else text)
-        lines.append(" & ".join(cells))
+    kinds = "".join("r" if is_number(at, table) else "l" for at in range(len(table.columns)))
+    rows = [[_latex(column.title) for column in table.columns], *table.texts(_latex, r"\textbf{{{}}}")]
+    lines = [" & ".join(cells) for cells in rows]
     # After \\ a bracket or a star would be read as its option.
     head, *body = [("{}" + line if line.startswith(("[", "*")) else line) + r" \\" for line in lines]
     caption = _latex(table.title + (f". {table.note}" if table.note else ""))

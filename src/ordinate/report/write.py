@@ -69,9 +69,8 @@ def render(comparison: Comparison, format: str) -> str:
         return "\n".join([*(f"% {line}" for line in head), "", *texts])
     words = "\n".join(f"- {markdown_text(line)}" for line in _words(comparison))
     fence = "`" * max(3, comparison.command.count("`") + 1)
-    return f"# Positional encodings compared\n\n{words}\n\n{fence}\n{comparison.command}\n{fence}\n\n" + "\n".join(
-        texts
-    )
+    command = f"{fence}\n{comparison.command}\n{fence}"
+    return "\n".join([f"# Positional encodings compared\n\n{words}\n\n{command}\n", *texts])
 
 
 def _one(table: Table, format: str) -> str:
@@ -108,7 +107,7 @@ def _words(comparison: Comparison) -> list[str]:
     for task in analysis.tasks:
         lines += [f"{task.task}: {sentence}" for sentence in sentences(analysis, task)]
         lines += [f"{task.task}: alarm, {kind}: {words}" for kind, words in alarm_lines(task.alarms)]
-    lines += [f"not told: {limit}" for limit in analysis.limits]
+    lines += [f"limit: {limit}" for limit in analysis.limits]
     lines += [f"failed: {run}: {error}" for run, error in comparison.failures.items()]
     lines.append(f"rules of comparison: {analysis.rules}")
     return [" ".join(line.split()) for line in lines]
@@ -117,16 +116,11 @@ def _words(comparison: Comparison) -> list[str]:
 def _document(comparison: Comparison) -> dict[str, Any]:
     """Everything but the pictures, as data, with the sentences that it makes."""
     analysis = comparison.analysis
+    names = ("rules", "encodings", "alpha", "tests", "seeds_needed", "preliminary", "limits")
     return {
         "id": comparison.id,
         "command": comparison.command,
-        "rules": analysis.rules,
-        "encodings": analysis.encodings,
-        "alpha": analysis.alpha,
-        "tests": analysis.tests,
-        "seeds_needed": analysis.seeds_needed,
-        "preliminary": analysis.preliminary,
-        "limits": analysis.limits,
+        **{name: getattr(analysis, name) for name in names},
         "tasks": (_task(comparison, task) for task in analysis.tasks),
         "families": {family: _ranks(ranks) for family, ranks in analysis.families.items()},
         "tables": Entries((table.name, table_document(table)["rows"]) for table in tables(comparison)),
@@ -143,9 +137,7 @@ def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
         "trained": comparison.trained.get(task.task),
         "ranges": (unfolded(r) | {"ranks": _ranks(r.ranks)} for r in task.ranges),
         "reach": {encoding: unfolded(own) | _middle(own) for encoding, own in task.reach.items()},
-        "steps": {
-            encoding: unfolded(own) | (_middle(own) if own.seeds else {}) for encoding, own in task.steps.items()
-        },
+        "steps": {name: unfolded(own) | (_middle(own) if own.seeds else {}) for name, own in task.steps.items()},
         "pairs": Lines(unfolded(pair) | {"claim": pair.claim} for pair in task.pairs),
         "sentences": sentences(comparison.analysis, task),
         "alarms": ({"kind": alarm.kind, "facts": vars(alarm), "text": alarm.sentence()} for alarm in task.alarms),

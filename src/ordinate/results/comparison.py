@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ordinate.core.extras import optional
-from ordinate.results.machine import Machine
-from ordinate.results.run_result import Status
+from ordinate.results.run_result import Machine, Status
 from ordinate.statistics.observations import RangeKey
 from ordinate.statistics.sentences import verdicts
-from ordinate.statistics.types import Analysis, TaskAnalysis
+from ordinate.statistics.types import Analysis
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -73,8 +72,6 @@ class Profile:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One run of a comparison."""
-
     run: str
     task: str
     encoding: str
@@ -118,15 +115,11 @@ def from_results(analysis: Analysis, path: Path) -> Comparison:
     digest = hashlib.sha256()
     for record in analysis.each_record():
         digest.update(repr(record).encode("utf-8", "backslashreplace"))
-    trained = {task.task: _lengths(task) for task in analysis.tasks if task.trained is not None}
+    inside = {task.task: [r.length for r in task.ranges if r.split == "id"] for task in analysis.tasks if task.trained}
+    trained = {task: (min(lengths), max(lengths)) for task, lengths in inside.items()}
     return Comparison(
         id=digest.hexdigest()[:12], command=shlex.join(["ordinate", "analyze", str(path)]),
         metrics={task.task: "loss" if task.direction == "lower" else "score" for task in analysis.tasks},
         trained=trained, analysis=analysis, sweeps=(), curves=(), profiles=(), settings={}, runs=(), machine=None,
         failures={},
     )  # fmt: skip
-
-
-def _lengths(task: TaskAnalysis) -> tuple[int, int]:
-    inside = [r.length for r in task.ranges if r.split == "id"]
-    return min(inside), max(inside)

@@ -1,10 +1,10 @@
-"""The result of one training run: what `result.json` and `metrics.jsonl` hold."""
+"""What the files of a run hold: `config.json`, `env.json`, `metrics.jsonl`, and its result in `result.json`."""
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
-from ordinate.results.schema import LARGEST, Between
+from ordinate.results.serialize import LARGEST, Between
 from ordinate.statistics.observations import Direction, RangeKey, Split, headline
 from ordinate.statistics.words import Word, words_of
 
@@ -12,6 +12,42 @@ Count = Annotated[int, Between(0, LARGEST)]
 Share = Annotated[float, Between(0, 1 + 1e-6)]  # with room for rounding
 Status = Literal["finished", "diverged"]
 HashedFile = Literal["metrics.jsonl", "model.safetensors", "attention.safetensors"]  # nothing changes them any more
+
+
+class StoredModel(TypedDict):
+    encoding: str | list[str]  # one for all layers, or one for each
+
+
+class StoredConfig(TypedDict):
+    """What `config.json` holds, as far as readers of a store use it. Other keys are passed through."""
+
+    task: str
+    model: StoredModel
+    seed: int
+    lr: float
+    steps: int
+    train_lengths: list[int]
+
+
+def encoding_name(config: StoredConfig) -> str:
+    """The encoding of a run; several names if its layers differ."""
+    encoding = config["model"]["encoding"]
+    return encoding if isinstance(encoding, str) else ", ".join(encoding)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Versions and hardware: what `env.json` holds."""
+
+    ordinate: str
+    python: str
+    torch: str
+    numpy: str
+    platform: str
+    processor: str
+    cores: int | None
+    threads: int
+    git: str | None  # the commit of a checkout
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +183,17 @@ class RunResult:
     def learning_curve(self) -> tuple[Record, ...]:
         """The task's metric on the validation set, by step."""
         return tuple(r for r in self.records if r.split == "valid" and r.metric == self.metric)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModelResult:
+    """A language model trained to one token budget."""
+
+    run: str  # the name of its folder
+    step: int
+    tokens: int
+    seconds: float
+    parameters: int
+    valid_loss: float
+    bits_per_byte: float
+    files: dict[HashedFile, str] = field(default_factory=dict)

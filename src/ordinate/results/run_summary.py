@@ -11,8 +11,6 @@ ShownState = RunState | Literal["diverged", "damaged"]
 
 @dataclass(frozen=True, slots=True)
 class OutsideScore:
-    """A score out of distribution with its verdict."""
-
     split: Split
     length: int
     score: float | None

@@ -40,7 +40,7 @@ def alarm_lines(alarms: Sequence[Alarm]) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Unfinished(Alarm, kind="unfinished"):
-    """Some planned runs have no result yet."""
+    """Some planned runs have no result yet: the same command does them."""
 
     done: int
     runs: int
@@ -56,7 +56,7 @@ class Unfinished(Alarm, kind="unfinished"):
 
 @dataclass(frozen=True)
 class GridEdge(Alarm, kind="grid edge"):
-    """The best learning rate is the largest or the smallest of the sweep."""
+    """The best learning rate is the largest or the smallest of the sweep: set others with `--rates`."""
 
     encoding: str
     rate: float
@@ -74,7 +74,7 @@ class GridEdge(Alarm, kind="grid edge"):
 
 @dataclass(frozen=True)
 class NoRate(Alarm, kind="no rate"):
-    """The sweep has no learning rate to choose."""
+    """No learning rate of the sweep led to a score: check the settings, or set others with `--rates`."""
 
     encoding: str
 
@@ -161,7 +161,7 @@ class RaisedSeeds(Alarm, kind="raised"):
 
 @dataclass(frozen=True)
 class Oversized(Alarm, kind="sizes"):
-    """An encoding adds values that are much larger than the token embeddings."""
+    """An encoding adds values that are much larger than the token embeddings: `size=1` matches them."""
 
     encoding: str
     times: float | None  # none: the embeddings are 0
@@ -187,7 +187,7 @@ def oversized(added: float | None, embedding: float | None) -> bool:
 
 @dataclass(frozen=True)
 class Failed(Alarm, kind="failed"):
-    """Runs or pilots of an encoding ended with an error."""
+    """Runs or pilots of an encoding ended with an error and are left out: the same command retries them."""
 
     encoding: str
     what: str
@@ -208,7 +208,7 @@ class Failed(Alarm, kind="failed"):
 
 @dataclass(frozen=True)
 class Damaged(Alarm, kind="damaged"):
-    """A stored run cannot be read."""
+    """A stored run cannot be read and is left out: `ordinate store check` says how to do it again."""
 
     encoding: str
     run: str
@@ -227,7 +227,7 @@ class Damaged(Alarm, kind="damaged"):
 
 @dataclass(frozen=True)
 class FewSeeds(Alarm, kind="seeds"):
-    """No pair can be claimed with so few seeds."""
+    """No pair can be claimed with so few seeds: run more with `--seeds`."""
 
     seeds: int
     needed: int
@@ -244,7 +244,7 @@ class FewSeeds(Alarm, kind="seeds"):
 
 @dataclass(frozen=True)
 class UnequalSeeds(Alarm, kind="unequal"):
-    """Some encodings have fewer seeds than others."""
+    """Some encodings have fewer seeds than others: finish or repeat the missing runs."""
 
     seeds: int
     fewer: Mapping[str, int]
@@ -262,7 +262,7 @@ class UnequalSeeds(Alarm, kind="unequal"):
 
 @dataclass(frozen=True)
 class DifferentSets(Alarm, kind="sets"):
-    """Runs were scored on different evaluation sets."""
+    """Runs were scored on different evaluation sets: their scores are not comparable."""
 
     ranges: tuple[RangeKey, ...]
 
@@ -277,7 +277,7 @@ class DifferentSets(Alarm, kind="sets"):
 
 @dataclass(frozen=True)
 class Overlap(Alarm, kind="overlap"):
-    """Training showed a share of the problems that scores are taken on."""
+    """Training contained sequences of the evaluation set: the task has too few distinct ones at this length."""
 
     ranges: tuple[tuple[Split, int, float], ...]
 
@@ -294,7 +294,7 @@ class Overlap(Alarm, kind="overlap"):
 
 @dataclass(frozen=True)
 class DivergedRuns(Alarm, kind="diverged"):
-    """Runs that diverged in training, or whose score is NaN only beyond the trained length."""
+    """Training diverged, or the score beyond the trained length is NaN: try lower learning rates with `--rates`."""
 
     runs: tuple[tuple[str, int], ...]  # encoding and seed
     beyond: bool = False
@@ -312,7 +312,7 @@ class DivergedRuns(Alarm, kind="diverged"):
 
 @dataclass(frozen=True)
 class Floor(Alarm, kind="floor"):
-    """All encodings are at the floor of a range: nothing was learned, or nothing generalizes there."""
+    """All encodings are at the floor: none learned the task (train longer, make it easier), or none generalizes."""
 
     split: Split
     length: int
@@ -337,7 +337,7 @@ class Floor(Alarm, kind="floor"):
 
 @dataclass(frozen=True)
 class Ceiling(Alarm, kind="ceiling"):
-    """All encodings have one score that is neither the floor nor the top: the data may be at fault."""
+    """All encodings have the same score within noise, between the floor and 0.99: suspect the data."""
 
     split: Split
     length: int
@@ -365,7 +365,7 @@ class Ceiling(Alarm, kind="ceiling"):
 
 @dataclass(frozen=True)
 class Gate(Alarm, kind="gate"):
-    """Some seeds did not learn the task, so they are not scored beyond it."""
+    """Some seeds did not learn the task: they are not scored at longer lengths."""
 
     learned: Mapping[str, tuple[int, int]]
 

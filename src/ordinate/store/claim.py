@@ -12,7 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from ordinate.core.errors import InputError
-from ordinate.results.schema import read
+from ordinate.results.serialize import read
 from ordinate.store.files import no_link, parse_json, refuse_link, regular, write_json
 from ordinate.store.holder import Holder, started
 

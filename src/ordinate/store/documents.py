@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ordinate.core.errors import InputError, OtherVersionError
-from ordinate.results.schema import read, write
+from ordinate.results.serialize import read, write
 from ordinate.store.files import read_json, write_json
 
 SCHEMA = 2  # raised when stored files or the rules of a fair comparison change: results of two schemas are not mixed

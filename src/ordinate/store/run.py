@@ -12,12 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.core.errors import InputError, OtherVersionError, brief
-from ordinate.results.language_model_result import LanguageModelResult
-from ordinate.results.machine import Machine
-from ordinate.results.run_config import StoredConfig
-from ordinate.results.run_result import Record, RunResult
+from ordinate.results.run_result import LanguageModelResult, Machine, Record, RunResult, StoredConfig
 from ordinate.results.run_summary import RunState
-from ordinate.results.schema import read, write
+from ordinate.results.serialize import read, write
 from ordinate.store.claim import Claim, LostClaimError
 from ordinate.store.documents import read_document, write_document
 from ordinate.store.files import Journal, no_link, read_json, refuse_link, regular, write_atomic, write_json
@@ -117,13 +114,15 @@ class Run:
             elif read_json(self.folder / "config.json") != json.loads(json.dumps(config)):
                 raise InputError(f"{self.folder} holds another configuration: use another store, or move it away")
             try:
-                _ = self.machine
+                first = self.machine if os.path.lexists(self.folder / "env.json") else None
             except OtherVersionError:
                 raise
             except InputError:
-                write_document(self.folder / "env.json", machine, indent=1)
-            else:  # env.json keeps the first machine; the log shows where the run continued
+                first = None  # damaged, and written again
+            if first:  # env.json keeps the first machine; the log shows where the run continued
                 self.log(f"going on: {json.dumps(write(machine))}")
+            else:
+                write_document(self.folder / "env.json", machine, indent=1)
 
     def write(self, name: str, data: bytes) -> None:
         """Replace one of the files as a whole."""

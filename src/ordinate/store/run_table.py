@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from ordinate.core.errors import InputError, error_text
-from ordinate.results.run_config import encoding_name
+from ordinate.results.run_result import encoding_name
 from ordinate.results.run_summary import OutsideScore, RunSummary
-from ordinate.results.schema import read, write
+from ordinate.results.serialize import read, write
 from ordinate.statistics.observations import range_name
 from ordinate.store.files import LONGEST_LINE, Journal, parse_json, refuse_link, regular, write_atomic
 from ordinate.store.run import Run

@@ -21,7 +21,7 @@ from ordinate.studies.stages import next_stage
 from ordinate.studies.study_state import StudyState
 from ordinate.studies.study_store import StoredStudy
 from ordinate.training import rerun_command
-from ordinate.training.task_checkpoint import check_resumable
+from ordinate.training.checkpoint import check_resumable
 
 
 def faults(store: Store) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from ordinate.core.errors import InputError
 from ordinate.core.positions import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
 from ordinate.results.comparison import ComparedRun, Comparison, Curve, Profile, Settings, Sweep
-from ordinate.results.machine import Machine
+from ordinate.results.run_result import Machine
 from ordinate.studies.plan import PILOT
 from ordinate.studies.stages import next_stage, seeds_to_report
 from ordinate.studies.study_analysis import analyze_study

@@ -27,16 +27,10 @@ class CopyUnique(Task):
         self.items = vocabulary
         self.start, self.separator, self.end = range(vocabulary, vocabulary + 3)
         super().__init__(
-            vocabulary=vocabulary + 3,
-            classes=vocabulary + 3,
-            metric="exact",
-            most_steps=3000,
-            train_lengths=(1, 20),
-            longer=(25, 30, 40, 60),
-            longest=vocabulary,
-            because=f"of {vocabulary} different items",
+            vocabulary=vocabulary + 3, classes=vocabulary + 3, metric="exact", most_steps=3000, train_lengths=(1, 20),
+            longer=(25, 30, 40, 60), longest=vocabulary, because=f"of {vocabulary} different items",
             specials={self.start: "<", self.separator: "|", self.end: ">"},
-        )
+        )  # fmt: skip
 
     def sides(self, length: int) -> tuple[int, ...]:
         return (2 * length + 2,)

@@ -35,13 +35,9 @@ class FirstLast(Task):
         self.items = vocabulary or (2 if mode == "bits" else 16)
         pairs = mode == "pairs"
         super().__init__(
-            vocabulary=self.items,
-            classes=farthest + 1 if pairs else 2,
-            readout="tokens" if pairs else "last",
-            most_steps=3000,
-            shortest=2 if mode == "pairs" else 4,
-            because="a first and a last item",
-        )
+            vocabulary=self.items, classes=farthest + 1 if pairs else 2, readout="tokens" if pairs else "last",
+            most_steps=3000, shortest=2 if mode == "pairs" else 4, because="a first and a last item",
+        )  # fmt: skip
 
     def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
         items = torch.randint(self.items, (count, length), generator=generator)

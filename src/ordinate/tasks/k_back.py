@@ -37,13 +37,9 @@ class KBack(Task):
             raise InputError(f"k_back needs one k or several different ones, got k={list(self.steps)}")
         prefixes = {vocabulary + i: f"{step}:" for i, step in enumerate(self.steps)} if self.prefixed else {}
         super().__init__(
-            vocabulary=vocabulary + len(prefixes),
-            classes=vocabulary if mode == "recall" else 2,
-            most_steps=1500,
-            shortest=max(self.steps) + 1,
-            because=f"k is {max(self.steps)}",
-            specials=prefixes,
-        )
+            vocabulary=vocabulary + len(prefixes), classes=vocabulary if mode == "recall" else 2, most_steps=1500,
+            shortest=max(self.steps) + 1, because=f"k is {max(self.steps)}", specials=prefixes,
+        )  # fmt: skip
 
     def sides(self, length: int) -> tuple[int, ...]:
         return (length + self.prefixed,)

@@ -38,15 +38,9 @@ class Markers(Task):
         # Every rising progression that fits, each equally likely: how many there are with a step of 1, of up to 2, ...
         self.counts = torch.arange(vocabulary - terms, 0, 1 - terms).cumsum(dim=0)
         super().__init__(
-            vocabulary=vocabulary,
-            classes=vocabulary,
-            metric="loss",
-            train_lengths=(32, 32),
-            longer=(),
-            shortest=terms + 3,
-            because=f"{terms} terms and 3 markers",
-            dataset=5000,
-        )
+            vocabulary=vocabulary, classes=vocabulary, metric="loss", train_lengths=(32, 32), longer=(),
+            shortest=terms + 3, because=f"{terms} terms and 3 markers", dataset=5000,
+        )  # fmt: skip
 
     def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
         a, d = self._progression(self._drawn(count, generator, split))

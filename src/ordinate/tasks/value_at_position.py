@@ -30,15 +30,10 @@ class ValueAtPosition(Task):
         vocabulary: Annotated[int, Param("different values", low=10, high=MOST_ITEMS)] = 20,
     ) -> None:
         super().__init__(
-            vocabulary=vocabulary,
-            classes=len(RULES),
-            form="bidirectional",
-            readout="mean",
-            train_lengths=(32, 32),
-            shortest=1 + max(position for rule in RULES for position, _ in rule),
-            because="it reads position 20",
+            vocabulary=vocabulary, classes=len(RULES), form="bidirectional", readout="mean", train_lengths=(32, 32),
+            shortest=1 + max(position for rule in RULES for position, _ in rule), because="it reads position 20",
             dataset=5000,
-        )
+        )  # fmt: skip
         self.balanced = balanced
         self.places, self.values = torch.tensor(RULES).flatten(0, 1).unbind(dim=1)
         named = set(self.values.tolist())

@@ -2,6 +2,6 @@
 
 from ordinate.training.config import RunConfig, resolve
 from ordinate.training.progress import Progress
-from ordinate.training.train_run import attempt, train
+from ordinate.training.trainer import attempt, train
 
 __all__ = ["Progress", "RunConfig", "attempt", "resolve", "train"]

@@ -1,7 +1,7 @@
-"""What can be scored without reading order: the lines below which no result means anything.
+"""Scores that need no order: a result at or below them shows nothing about an encoding.
 
 Three readers are fitted to one sample of a task and scored on another. All give log-probabilities, so a task scored by
-loss has baselines that are losses (and no words or gate, for which alone a floor would matter).
+loss has baselines that are losses (and no verdicts, which alone need a floor).
 """
 
 import math
@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
 
-Logits = Float[Tensor, "*asked classes"]
+Logits = Float[Tensor, "*answers classes"]
 Reader = Callable[[Task, Batch], Callable[[Batch], Logits]]
 
 SEQUENCES = 40_000  # for a score of one half: a standard error of a quarter of a point
@@ -70,20 +70,20 @@ def floor(task: Task, chance: float, majority: float, position_only: float, bag_
 
 def score(task: Task, logits: Logits, batch: Batch, beyond: int = 0) -> float:
     """The task's metric over what its score is taken over."""
-    asked, targets = _asked(task, batch), batch.targets
+    scored, targets = _scored(task, batch), batch.targets
     if beyond:
-        asked = asked & (torch.arange(asked.shape[-1]) >= beyond)
+        scored = scored & (torch.arange(scored.shape[-1]) >= beyond)
     if task.metric == "loss":
-        return F.cross_entropy(logits[asked], targets[asked]).item()
+        return F.cross_entropy(logits[scored], targets[scored]).item()
     right = logits.argmax(dim=-1) == targets
     if task.metric == "exact":
-        return (right | ~asked).view(len(targets), -1).all(dim=1).float().mean().item()
-    return right[asked].float().mean().item()
+        return (right | ~scored).view(len(targets), -1).all(dim=1).float().mean().item()
+    return right[scored].float().mean().item()
 
 
 def majority(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
     """Always gives the most frequent answer."""
-    line = _frequencies(task, fit.targets[_asked(task, fit)])
+    line = _frequencies(task, fit.targets[_scored(task, fit)])
     return lambda batch: line.expand(*batch.targets.shape, -1)
 
 
@@ -91,17 +91,17 @@ def position_only(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
     """Gives the most frequent answer at each position. A sequence with one answer has one position."""
     if task.readout != "tokens":
         return majority(task, fit)
-    asked = _asked(task, fit)
-    lines = [_frequencies(task, fit.targets[asked[:, t], t]) for t in range(asked.shape[1])]
+    scored = _scored(task, fit)
+    lines = [_frequencies(task, fit.targets[scored[:, t], t]) for t in range(scored.shape[1])]
     return lambda batch: torch.stack(lines).expand(*batch.targets.shape, -1)
 
 
 def bag_of_tokens(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
     """A logistic reader of how often each token occurs among those that can be seen."""
-    asked = _asked(task, fit)
-    x, y = _shares(task, fit)[asked], fit.targets[asked]
+    scored = _scored(task, fit)
+    x, y = _shares(task, fit)[scored], fit.targets[scored]
     rows = min(ROWS, WORK // (x.shape[1] * task.classes))
-    if rows < x.shape[1]:  # too few to fit so many weights: it would only learn them by heart
+    if rows < x.shape[1]:  # too few to fit so many weights: they would be memorized
         return majority(task, fit)
     some = torch.randperm(len(x), generator=generator(0, "baselines", "rows"))[:rows]
     weight = _logistic(x[some], y[some], task.classes)
@@ -118,12 +118,12 @@ def most_frequent(task: Task, fit: Batch) -> Callable[[Batch], Logits]:
 READERS: tuple[Reader, ...] = (majority, position_only, bag_of_tokens, most_frequent)
 
 
-def _asked(task: Task, batch: Batch) -> Bool[Tensor, "*asked"]:
+def _scored(task: Task, batch: Batch) -> Bool[Tensor, "*answers"]:
     """The targets that the task's score is taken over: the first of its groups."""
     return next(iter(task.groups(batch.tokens, batch.targets).values()))
 
 
-def _frequencies(task: Task, targets: Int[Tensor, " asked"]) -> Float[Tensor, " classes"]:
+def _frequencies(task: Task, targets: Int[Tensor, " answers"]) -> Float[Tensor, " classes"]:
     # half a count more for each: no answer is impossible, so losses stay finite
     counts = torch.bincount(targets, minlength=task.classes).float() + 0.5
     return (counts / counts.sum()).log()
@@ -164,6 +164,6 @@ def _logistic(
         return loss
 
     optimizer.step(closure)
-    found = weight.detach()
-    inner = found[:, :-1] / spread
-    return torch.cat((inner, found[:, -1:] - (inner @ x.mean(dim=0))[:, None]), dim=1)
+    fitted = weight.detach()
+    inner = fitted[:, :-1] / spread
+    return torch.cat((inner, fitted[:, -1:] - (inner @ x.mean(dim=0))[:, None]), dim=1)

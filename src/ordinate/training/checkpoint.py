@@ -1,10 +1,11 @@
-"""The full state of an unfinished run. Data and dropout follow from the step, so no generator is saved.
+"""Checkpoints: the full state of an unfinished run. Data and dropout follow from the step, so no generator is saved.
 
 One format for one process, for ranks with copies and for ranks with shards: whole tensors by name. A run may therefore
 resume with another number of ranks.
 """
 
 import hashlib
+import os
 import reprlib
 import zipfile
 from dataclasses import asdict, dataclass, fields
@@ -15,11 +16,16 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.core.errors import InputError
+from ordinate.model import Transformer
+from ordinate.store import Run
 from ordinate.store.files import regular, replacing
-from ordinate.training.optimizer import whole
+from ordinate.training.config import rebuild
+from ordinate.training.optimizer import task_optimizer, whole
 
 S = TypeVar("S", bound="TrainingState")
 
+NAME = "checkpoint.pt"  # in the folder of a run on a task
+NORMS = ("embedding_norm", "encoding_norm")  # written once, at the start of a run, and needed at its end
 SCHEMA = 2
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam and AdamW, each of the shape of its weight
 LONGEST = 1e10  # seconds that a run may have taken: three hundred years
@@ -43,6 +49,25 @@ class TrainingState:
 
 
 @dataclass(frozen=True)
+class TaskState(TrainingState):
+    """How far a run on a task is."""
+
+    journal_sum: str  # hash of those bytes of the journal
+    first_loss: float
+    status: str
+    above: int | None  # the first of the checks at the bar that the last one belongs to
+    learned: int | None  # the step of the second such check in a row
+
+    def check(self, last: int) -> None:
+        super().check(last)
+        first, learned = self.above or 0, self.learned or 0
+        if not 0 <= min(first, learned) <= max(first, learned) <= self.step or (learned and not first):
+            raise ValueError(f"learned is {self.learned} and above is {self.above} at step {self.step}")
+        if self.status not in ("finished", "diverged"):
+            raise ValueError(f"status is {self.status!r}")
+
+
+@dataclass(frozen=True)
 class SavedTensors:
     """Weights by name; and for every trained weight its moments, none if it never had a gradient."""
 
@@ -52,14 +77,11 @@ class SavedTensors:
 
 def collect(model: nn.Module, optimizer: torch.optim.Optimizer) -> SavedTensors:
     """The tensors of a checkpoint. With shards, every rank must call this."""
-    states = {name: optimizer.state.get(weight) for name, weight in model.named_parameters()}
-    return SavedTensors(
-        {name: _saved(tensor) for name, tensor in model.state_dict(keep_vars=True).items()},
-        {
-            name: {part: _saved(state[part]) for part in ("step", *MOMENTS)} if state else None
-            for name, state in states.items()
-        },
-    )
+    saved = SavedTensors({name: _saved(tensor) for name, tensor in model.state_dict(keep_vars=True).items()}, {})
+    for name, weight in model.named_parameters():
+        state = optimizer.state.get(weight)
+        saved.optimizer[name] = {part: _saved(state[part]) for part in ("step", *MOMENTS)} if state else None
+    return saved
 
 
 def save(path: Path, owner: str, tensors: SavedTensors, state: TrainingState) -> None:
@@ -78,7 +100,7 @@ def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimi
     try:
         content = _read(path, sum(tensor.nbytes for tensor in tensors.values()))
     except Exception as error:  # a damaged file shows itself in many ways
-        raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away") from error
+        raise InputError(f"{path} is not a checkpoint of this program, or is damaged: move it away") from error
     schema, saved_owner = content.pop("schema", None), content.pop("owner", None)
     if type(schema) is not int or schema != SCHEMA:
         raise InputError(f"{path} has schema {reprlib.repr(schema)}, this version reads {SCHEMA}: move it away")
@@ -101,6 +123,37 @@ def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimi
     return state
 
 
+def restore(run: Run, model: Transformer, optimizer: torch.optim.Optimizer, steps: int) -> TaskState:
+    """Restore the saved state; refuse it without the journal that belongs to it.
+
+    All of it is checked before anything in the folder is changed.
+    """
+    saved = load(run.folder / NAME, run.id, model, optimizer, TaskState, last=steps)
+    run.journal.check(saved.journal)
+    if saved.journal_sum != run.journal.sum(saved.journal):
+        raise InputError(f"{run.journal.path} is damaged (not what its checkpoint goes with): move the folder away")
+    missing, last = set(NORMS), 0
+    for record in run.records(saved.journal):
+        missing.discard(record.metric)
+        last = record.step
+    if missing or last > saved.step:
+        what = f"it has no {min(missing)}" if missing else f"step {last} comes after its checkpoint's {saved.step}"
+        raise InputError(f"{run.journal.path} is damaged ({what}): move the run's folder away")
+    return saved
+
+
+def check_resumable(run: Run) -> None:
+    """Refuse an interrupted run that cannot be resumed, if this program can build its model at all."""
+    if not os.path.lexists(run.folder / NAME):
+        return
+    try:
+        config = rebuild(run.config)
+        model = Transformer(config.model, seed=config.seed)
+    except InputError:
+        return  # of an encoding, say, that is not installed here: nothing is wrong with the run
+    restore(run, model, task_optimizer(config, model), config.steps)
+
+
 def step_of(path: Path) -> int:
     """The step of a checkpoint, without reading its tensors."""
     try:
@@ -108,7 +161,7 @@ def step_of(path: Path) -> int:
             pass
         step = torch.load(path, map_location="cpu", weights_only=True, mmap=True)["step"]
     except Exception as error:  # a damaged file shows itself in many ways
-        raise InputError(f"{path} is no checkpoint of this program, or is damaged: move it away") from error
+        raise InputError(f"{path} is not a checkpoint of this program, or is damaged: move it away") from error
     if type(step) is not int:
         raise InputError(f"{path} is damaged (it names no step): move it away")
     return step
@@ -141,7 +194,7 @@ def _state(kind: type[S], content: dict[str, Any], last: int) -> S:
         if not isinstance(value, field.type) or isinstance(value, bool):  # type: ignore[arg-type]
             raise ValueError(f"{field.name} is {reprlib.repr(value)}")
     if unknown := content.keys() - {field.name for field in fields(kind)}:
-        raise ValueError(f"{min(unknown, key=str)!r} is nothing that a run saves")
+        raise ValueError(f"{min(unknown, key=str)!r} is not part of a checkpoint")
     state = kind(**content)
     state.check(last)
     return state
@@ -175,7 +228,7 @@ def _check_tensor(name: str, saved: Any, like: Tensor) -> None:
     """The fused optimizer would read a tensor of another shape or dtype past its end."""
     plain = type(saved) is Tensor and saved.layout == torch.strided and saved.device.type == "cpu"
     if not plain or saved.is_quantized or not saved.is_contiguous():
-        raise ValueError(f"{name} is no plain tensor")
+        raise ValueError(f"{name} is not a plain tensor")
     if saved.shape != like.shape or saved.dtype != like.dtype:
         kinds = (f"{list(tensor.shape)} of {tensor.dtype}" for tensor in (saved, like))
         raise ValueError(f"{name} has {' where the model has '.join(kinds)}")

@@ -1,4 +1,4 @@
-"""What one run is: everything that its result depends on, resolved before it starts."""
+"""The configuration of a run: everything that its result depends on, resolved before it starts."""
 
 import math
 from collections.abc import Mapping
@@ -17,8 +17,9 @@ from ordinate.core.memory import require_memory
 from ordinate.core.parsing import parse_choice
 from ordinate.core.task import Task
 from ordinate.model import PRESETS, ModelConfig, Transformer, pick_device
-from ordinate.training.config_limits import STATE, check_memory, check_numbers
+from ordinate.training.config_limits import STATE, check_memory, check_numbers, refuse, too_small, wrong_betas
 
+Adam = Literal["adamw", "adam"]
 # Settings of the model that follow from the task and cannot be given.
 FROM_TASK = (
     "vocabulary", "classes", "causal", "axes", "readout", "length", "tied", "document_positions", "document_mask",
@@ -40,7 +41,7 @@ class RunConfig:
     dataset: int | None = None  # so many fixed sequences, seen again in every epoch; none: fresh ones in every step
     seed: int = 1337
     batch: int = 64
-    optimizer: Literal["adamw", "adam"] = "adamw"
+    optimizer: Adam = "adamw"
     lr: float = 3e-3
     betas: tuple[float, ...] = (0.9, 0.95)
     weight_decay: float = 0.01  # on matrices of the network; never on norms, biases or what an encoding trains
@@ -58,9 +59,7 @@ class RunConfig:
     device: str = "cpu"  # `auto` is resolved before
 
     def __post_init__(self) -> None:
-        problems = settle(self)
-        if problems:
-            raise InputError("; ".join(problems))
+        refuse(settle(self))
 
     @property
     def tested(self) -> Coverage:
@@ -86,7 +85,6 @@ class RunConfig:
         return other
 
     def make_task(self) -> Task:
-        """The task with its parameters."""
         return tasks.parse(self.task)[1]
 
 
@@ -114,8 +112,7 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
         elif key not in run_keys | extras:
             problems.append(f"unknown key {key}: {nearest(key, run_keys | model_keys | extras)}")
     problems += [f"{key} is decided by the task {task.name}" for key in model if key in FROM_TASK]
-    if problems:
-        raise InputError("; ".join(problems))
+    refuse(problems)
     check_numbers(given | model)
     preset = str(given.pop("preset", "classic"))
     if preset not in PRESETS:
@@ -133,18 +130,18 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
         readout=task.readout, tied=False,
         length=trained if task.axes == 1 else drawn or max(task.sides(max(lengths["train_lengths"]))),
     )  # fmt: skip
-    # Dropout guards against learning by heart, which fresh sequences do not allow.
+    # Dropout prevents memorizing a fixed dataset; fresh sequences cannot be memorized.
     small = dict(dim=DIM, dropout=0.1 if budget["dataset"] else 0.0)
-    made = build(ModelConfig, small, PRESETS[preset], model, fixed)
-    config = build(RunConfig, given, lengths, budget, ending, {"task": text, "model": made, "position_limit": limit})
+    network = build(ModelConfig, small, PRESETS[preset], model, fixed)
+    config = build(RunConfig, given, lengths, budget, ending, {"task": text, "model": network, "position_limit": limit})
     _check(config)
     check_memory(config, task)
-    _try(made, task, task.width(max(lengths["train_lengths"])))
+    _try(network, task, task.width(max(lengths["train_lengths"])))
     return config
 
 
 def rebuild(content: Mapping[str, Any], task: Task | None = None) -> RunConfig:
-    """A stored configuration, maybe of a stranger: checked like a new one."""
+    """A stored configuration, which may come from elsewhere: checked like a new one."""
     config = build(RunConfig, content)
     task = task or config.make_task()
     check_numbers({**vars(config), **vars(config.model)})
@@ -208,9 +205,8 @@ def _lengths(task: Task, given: dict[str, Any]) -> dict[str, tuple[int, ...]]:
         task.check_length(length)
     for length in inside:
         if not low <= length <= high:
-            raise InputError(
-                f"test length {length} lies outside the training lengths {low} to {high}: it is no test in distribution"
-            )
+            where = f"outside the training lengths {low} to {high}"
+            raise InputError(f"test length {length} lies {where}: it is not in distribution")
     for length in outside:
         if length <= high:
             raise InputError(f"ood length {length} is not out of distribution: training goes up to length {high}")
@@ -237,10 +233,8 @@ def _budget(task: Task, given: dict[str, Any], lengths: tuple[int, ...]) -> dict
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
             raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
     if batch == 1 and lengths[0] < lengths[1]:
-        raise InputError(
-            f"a batch of 1 cannot mix the training lengths {lengths[0]} to {lengths[1]}: give a batch of at least 2, "
-            f"or one length, as in train_lengths={lengths[1]}"
-        )
+        problem = f"a batch of 1 cannot mix the training lengths {lengths[0]} to {lengths[1]}"
+        raise InputError(f"{problem}: give a batch of at least 2, or one length, as in train_lengths={lengths[1]}")
     if steps is not None and epochs is not None:
         raise InputError(f"give steps or epochs, not both: got steps={steps} and epochs={epochs}")
     if dataset is None:
@@ -248,9 +242,8 @@ def _budget(task: Task, given: dict[str, Any], lengths: tuple[int, ...]) -> dict
             raise InputError(f"{task.name} draws fresh sequences, which have no epochs: give steps, or a dataset size")
         return {"dataset": None, "steps": steps or task.most_steps}
     if min(shares(dataset, lengths)) == 0:
-        raise InputError(
-            f"a dataset of {dataset} has no sequence for some of the training lengths: give more, or one length"
-        )
+        problem = f"a dataset of {dataset} has no sequence for some of the training lengths"
+        raise InputError(f"{problem}: give more, or one length")
     return {"dataset": dataset, "steps": steps or (epochs or 20) * math.ceil(dataset / batch)}
 
 
@@ -285,28 +278,14 @@ def _check(config: RunConfig) -> None:
         problems.append(f"decay is read by schedule=wsd, but schedule is {config.schedule}")
     if config.coverage_draws != RunConfig.coverage_draws and config.tested == "plain":
         problems.append("coverage_draws is read where evaluation draws position ids: set test_coverage=randomized")
-    problems += [
-        f"{name} must be at least {least:g}, got {value:g}"
-        for name, least in (
-            ("lr", 1e-12),
-            ("warmup", 0),
-            ("weight_decay", 0),
-            ("clip", 0),
-            ("threads", 1),
-            ("coverage_draws", 1),
-            ("evaluation_sequences", 1),
-        )
-        if (value := getattr(config, name)) < least
-    ]
+    problems += too_small(config, lr=1e-12, warmup=0, weight_decay=0, clip=0)
+    problems += too_small(config, threads=1, coverage_draws=1, evaluation_sequences=1)
     if not 0 <= config.decay <= 1:
         problems.append(f"decay must lie in 0 to 1, got {config.decay:g}")
     room = round((1 - config.decay) * config.steps) if config.schedule == "wsd" else config.steps
     if config.warmup > room:
         problems.append(f"a warm-up of {config.warmup} steps does not fit into {config.steps} steps with their decay")
-    if len(config.betas) != 2 or not all(0 <= b < 1 for b in config.betas):
-        problems.append(f"betas must be two numbers from 0 to below 1, got {list(config.betas)}")
-    if problems:
-        raise InputError("; ".join(problems))
+    refuse(problems + wrong_betas(config.betas))
 
 
 def _tuple(value: Any, name: str) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ MOST: dict[str, float] = {
     "length": 2**16,  # measured step by step, each of which takes the square of it
     "memory_length": 2**18,  # measured once
     **dict.fromkeys(("coverage_draws", "rounds"), 10_000),
-    "threads": 16 * (os.cpu_count() or 1),  # beyond, threads only wait for each other, until no more can be made
+    "threads": 16 * (os.cpu_count() or 1),  # beyond, threads only wait for each other, until the system refuses more
     **dict.fromkeys(("lr", "weight_decay", "clip", "init_std", "embedding_std"), LARGEST_NUMBER),
 }
 BLOCK = 64  # steps whose sequences are drawn together: 25 lengths a step, one by one, would cost a tenth of its time
@@ -34,13 +34,30 @@ DRAWN = 16  # bytes per id that drawn positions are chosen from: a random number
 
 def check_numbers(settings: Mapping[str, Any]) -> None:
     """Refuse numbers that are too large for any run; values that are not numbers are checked elsewhere."""
-    problems = []
+    problems: list[str] = []
     for name, value in settings.items():
         most = MOST.get(name, LARGEST_WHOLE)
         for number in value if isinstance(value, list | tuple) else (value,):
             if isinstance(number, int | float) and abs(number) > most:
                 side = f"at most {most:,}" if number > 0 else f"at least {-most:,}"
                 problems.append(f"{name} must be {side}, got {number!r}")
+    refuse(problems)
+
+
+def too_small(config: object, **least: float) -> list[str]:
+    """A sentence for each setting that is below its least value."""
+    values = [(name, bound, getattr(config, name)) for name, bound in least.items()]
+    return [f"{name} must be at least {bound:g}, got {value:g}" for name, bound, value in values if value < bound]
+
+
+def wrong_betas(betas: tuple[float, ...]) -> list[str]:
+    """A sentence if these cannot be the betas of Adam."""
+    right = len(betas) == 2 and all(0 <= beta < 1 for beta in betas)
+    return [] if right else [f"betas must be two numbers from 0 to below 1, got {list(betas)}"]
+
+
+def refuse(problems: list[str]) -> None:
+    """Raise one InputError with all problems, if there are any."""
     if problems:
         raise InputError("; ".join(problems))
 
@@ -69,10 +86,8 @@ def _needs(config: "RunConfig", task: Task) -> Iterator[tuple[str, int]]:
     widths = sum(task.width(length) for length in (*config.test_lengths, *config.ood_lengths))
     yield f"evaluation_sequences {count} at lengths up to {longest}", PAIR * count * widths
     if config.tested != "plain":
-        yield (
-            f"{count} evaluation_sequences with positions below position_limit {config.position_limit}",
-            DRAWN * count * config.position_limit,
-        )
+        what = f"{count} evaluation_sequences with positions below position_limit {config.position_limit}"
+        yield what, DRAWN * count * config.position_limit
     if task.readout == "tokens":  # what baselines count: every token id at every token
         what = f"the baselines of a vocabulary of {task.vocabulary} at length {longest}"
         yield what, 8 * task.width(longest) * (task.vocabulary + task.classes)

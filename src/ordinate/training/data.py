@@ -18,7 +18,7 @@ from ordinate.training.config_limits import BLOCK
 class TrainingData:
     """The sequences of every step: fresh, or out of a fixed dataset that each epoch puts in another order.
 
-    Every sequence has a length and, where ids are drawn, positions of its own.
+    Each sequence draws its own length and, with drawn coverage, its own positions.
     """
 
     def __init__(self, config: RunConfig, task: Task) -> None:
@@ -29,7 +29,7 @@ class TrainingData:
         self.fixed = None if config.dataset is None else self._dataset(config.dataset)
 
     def parts(self, step: int) -> list[Batch]:
-        """What is trained on in this step, in parts of one length each, the shortest first."""
+        """The sequences of a step, in parts of one length each, the shortest first."""
         if self.fixed is not None:
             return self._from_dataset(step, self.fixed)
         number, within = divmod(step, BLOCK)
@@ -47,10 +47,10 @@ class TrainingData:
             whole = self.task.sample(sum(counts), length, source, "train")
             positions = self._positions(whole, length, sum(counts), number)
             tokens, targets = torch.split(whole.tokens, counts), torch.split(whole.targets, counts)
-            places = [positions] * BLOCK if positions is None or len(positions) == 1 else torch.split(positions, counts)
+            split = [positions] * BLOCK if positions is None or len(positions) == 1 else torch.split(positions, counts)
             for step, count in enumerate(counts):
                 if count:
-                    steps[step].append(Batch(tokens[step], targets[step], places[step]))
+                    steps[step].append(Batch(tokens[step], targets[step], split[step]))
         return steps
 
     def _positions(self, batch: Batch, length: int, rows: int, *name: int) -> Int[Tensor, "#b n axes"] | None:
@@ -87,12 +87,20 @@ class TrainingData:
 
 @dataclass(frozen=True)
 class PackedBatch:
-    """Sequences of several lengths in one row, or of one length in rows: what a model is given in one step."""
+    """The model's input in one step: sequences of several lengths in one row, or of one length in rows."""
 
     tokens: Int[Tensor, "b n"]
-    targets: Int[Tensor, "*asked"]
+    targets: Int[Tensor, "*answers"]
     positions: Int[Tensor, "#b n axes"] | None
     document_ids: Int[Tensor, "1 n"] | None
+
+    def to(self, device: torch.device) -> "PackedBatch":
+        positions, document_ids = to_device(self.positions, device), to_device(self.document_ids, device)
+        return PackedBatch(self.tokens.to(device), self.targets.to(device), positions, document_ids)
+
+
+def to_device(tensor: Tensor | None, device: torch.device) -> Tensor | None:
+    return None if tensor is None else tensor.to(device)
 
 
 def pack(parts: list[Batch]) -> PackedBatch:
@@ -120,7 +128,7 @@ class EvaluationSet:
 
 
 def evaluation_set(task: Task, text: str, split: Split, length: int, count: int) -> EvaluationSet:
-    """A frozen set, from a seed of its own that no training stream has."""
+    """A frozen set, from a seed that no training stream uses."""
     source = generator(0, "evaluation", text, split, length, count)
     batch = task.sample(count, length, source, "shift" if split == "shift" else "id")
     return EvaluationSet(split, length, batch, _hash(batch.tokens, batch.targets))
@@ -137,9 +145,9 @@ def evaluation_sets(config: RunConfig, task: Task) -> list[EvaluationSet]:
 
 
 def overlap(data: TrainingData, steps: int, sets: list[EvaluationSet]) -> dict[str, float]:
-    """By the hash of a set: which share of its sequences training has shown too.
+    """The share of each set's sequences that also occurred in training, by the hash of the set.
 
-    Batches are drawn again for it: a run keeps none in memory.
+    Training batches are drawn again: a run keeps none in memory.
     """
     widths = {chosen.batch.tokens.shape[1] for chosen in sets}
     shown: set[bytes] = set()

@@ -1,4 +1,4 @@
-"""Where a run was made, and how this process is set up for it."""
+"""The machine of a run, and how this process is set up for it."""
 
 import ctypes
 import os
@@ -13,22 +13,16 @@ import numpy
 import torch
 
 from ordinate import __version__
-from ordinate.results.machine import Machine
+from ordinate.results.run_result import Machine
 
 
 def describe() -> Machine:
     """This machine and the versions installed on it."""
     return Machine(
-        ordinate=__version__,
-        python=platform.python_version(),
-        torch=str(torch.__version__),
-        numpy=numpy.__version__,
-        platform=platform.platform(),
-        processor=_processor(),
-        cores=os.cpu_count(),
-        threads=torch.get_num_threads(),
+        ordinate=__version__, python=platform.python_version(), torch=str(torch.__version__), numpy=numpy.__version__,
+        platform=platform.platform(), processor=_processor(), cores=os.cpu_count(), threads=torch.get_num_threads(),
         git=_git(),
-    )
+    )  # fmt: skip
 
 
 @contextmanager
@@ -53,7 +47,7 @@ def prepared(threads: int, device: str) -> Iterator[None]:
 
 @cache
 def keep_memory() -> None:
-    """Let glibc keep what is freed: a step would otherwise ask the kernel for about a thousand pages again."""
+    """Let glibc keep what is freed: otherwise every step requests about a thousand pages from the kernel again."""
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
         libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
         libc.mallopt(-1, 1 << 30)  # M_TRIM_THRESHOLD
@@ -62,19 +56,16 @@ def keep_memory() -> None:
 def _processor() -> str:
     try:
         with open("/proc/cpuinfo") as file:
-            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-        return names[0]
-    except (OSError, IndexError):
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
         return platform.processor()
 
 
 def _git() -> str | None:
     """The commit that the program was run from, if it is a checkout."""
-    here = os.path.dirname(os.path.abspath(__file__))
+    command = ["git", "-C", os.path.dirname(os.path.abspath(__file__)), "rev-parse", "HEAD"]
     try:
-        done = subprocess.run(
-            ["git", "-C", here, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None

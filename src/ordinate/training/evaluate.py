@@ -1,7 +1,6 @@
 """Scoring a model on frozen sets, length by length."""
 
 import math
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,20 +13,9 @@ from ordinate.core.seeds import generator
 from ordinate.core.task import UNSCORED, Batch, Task
 from ordinate.model import Transformer
 from ordinate.training.config import RunConfig
-from ordinate.training.data import EvaluationSet
+from ordinate.training.data import EvaluationSet, to_device
 
 TOKENS = 4096  # per forward pass: larger ones leave the cache, smaller ones leave the cores idle
-
-
-@dataclass(frozen=True)
-class Scores:
-    """What one set says, by name: loss, accuracy per token, exact per sequence, and the same for the task's groups."""
-
-    values: dict[str, float]
-
-    def of(self, task: Task) -> float:
-        """The score that the task goes by."""
-        return self.values[task.metric]
 
 
 def longest_input(model: Transformer) -> int:
@@ -37,8 +25,11 @@ def longest_input(model: Transformer) -> int:
 
 def evaluate(
     model: Transformer, task: Task, config: RunConfig, chosen: EvaluationSet, draws: int | None = None
-) -> Scores | None:
-    """Scores on one set, or None if the encoding declares that it cannot go there."""
+) -> dict[str, float] | None:
+    """The metrics of one set by name: loss, accuracy per token, exact per sequence, also for the task's groups.
+
+    None if the positions of the set exceed the limit of the encoding.
+    """
     if model.training:
         raise InputError("evaluation wants a model in evaluation mode: call model.eval()")
     highest = max(task.sides(chosen.length)) if config.tested == "plain" else config.position_limit
@@ -46,15 +37,15 @@ def evaluate(
         return None
     beyond = past_training(config, task, chosen)
     if config.tested == "plain":
-        return Scores(_score(model, task, chosen.batch, beyond))
+        return _score(model, task, chosen.batch, beyond)
     # Drawn positions: the mean over several draws, and their spread.
-    found = []
+    scores = []
     for number in range(draws or config.coverage_draws):
         drawn = drawn_positions(config, task, chosen, number)
-        found.append(_score(model, task, Batch(chosen.batch.tokens, chosen.batch.targets, drawn), beyond))
-    values = {name: sum(f[name] for f in found) / len(found) for name in found[0]}
-    spread = torch.tensor([f[task.metric] for f in found]).std(correction=0).item()
-    return Scores(values | {"draws_std": spread})
+        scores.append(_score(model, task, Batch(chosen.batch.tokens, chosen.batch.targets, drawn), beyond))
+    values = {name: sum(score[name] for score in scores) / len(scores) for name in scores[0]}
+    spread = torch.tensor([score[task.metric] for score in scores]).std(correction=0).item()
+    return values | {"draws_std": spread}
 
 
 def drawn_positions(config: RunConfig, task: Task, chosen: EvaluationSet, number: int) -> Int[Tensor, "b n axes"]:
@@ -65,9 +56,9 @@ def drawn_positions(config: RunConfig, task: Task, chosen: EvaluationSet, number
 
 
 def past_training(config: RunConfig, task: Task, chosen: EvaluationSet) -> int:
-    """The first token past the trained length, if answers there can be told from those before; otherwise 0.
+    """The first token past the trained length if answers there are scored separately; otherwise 0.
 
-    A longer sequence begins with places that training knew: their answers say nothing about longer ones.
+    A longer sequence begins with positions seen in training, whose answers say nothing about longer ones.
     """
     apart = chosen.split == "ood" and task.readout == "tokens" and task.metric == "accuracy" and task.axes == 1
     return task.width(max(config.train_lengths)) if apart else 0
@@ -75,26 +66,24 @@ def past_training(config: RunConfig, task: Task, chosen: EvaluationSet) -> int:
 
 @torch.inference_mode()
 def _score(model: Transformer, task: Task, batch: Batch, beyond: int = 0) -> dict[str, float]:
-    """Sums over chunks of a few sequences, in float64: the size of the chunks cannot be seen in the result."""
+    """Mean scores, summed in float64 over chunks, so that the result does not depend on the chunk size."""
     sums: dict[str, tuple[float, int]] = {}
     device = model.embedding.weight.device
     rows = max(1, TOKENS // batch.tokens.shape[1])
     for start in range(0, len(batch.tokens), rows):
         part = batch.rows(start, start + rows)
         tokens, targets = part.tokens, part.targets
-        positions = None if part.positions is None else part.positions.to(device)
-        logits = model(tokens.to(device), positions=positions).float().cpu()
+        logits = model(tokens.to(device), positions=to_device(part.positions, device)).float().cpu()
         loss = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=UNSCORED, reduction="none")
         right, groups = correct(logits, targets), task.groups(tokens, targets)
         first = next(iter(groups))
         for name, mask in groups.items():
             tail = "" if name == first else f"_{name}"
-            flat = mask.flatten()
-            _add(sums, f"loss{tail}", loss[flat])
+            _add(sums, f"loss{tail}", loss[mask.flatten()])
             _add(sums, f"accuracy{tail}", right[mask])
         scored = groups[first]
-        asked = scored.view(len(tokens), -1)
-        mean = (loss.view_as(asked) * asked).sum(dim=1).double() / asked.sum(dim=1).clamp(min=1)
+        rows_scored = scored.view(len(tokens), -1)
+        mean = (loss.view_as(rows_scored) * rows_scored).sum(dim=1).double() / rows_scored.sum(dim=1).clamp(min=1)
         _add(sums, "sequence", mean)
         _add(sums, "square", mean**2)
         if beyond:
@@ -113,9 +102,21 @@ def _add(sums: dict[str, tuple[float, int]], name: str, values: Tensor) -> None:
     sums[name] = (total + values.double().sum().item(), count + values.numel())
 
 
-def correct(logits: Float[Tensor, "*asked classes"], targets: Tensor) -> Bool[Tensor, "*asked"]:
+def correct(logits: Float[Tensor, "*answers classes"], targets: Tensor) -> Bool[Tensor, "*answers"]:
     """Whether the target alone has the largest logit: a tie is an error, and so is a NaN."""
     if logits.shape[-1] == 1:
         return targets == 0
     best = logits.topk(2, dim=-1)
     return (best.indices[..., 0] == targets) & (best.values[..., 0] > best.values[..., 1])
+
+
+def batch_accuracy(task: Task, parts: list[Batch], logits: Tensor) -> float:
+    """The accuracy on a packed training batch, from the logits of its step."""
+    flat, right, count, at = logits.flatten(0, -2), 0.0, 0, 0
+    for part in parts:
+        here = flat[at : at + part.targets.numel()].view(*part.targets.shape, -1)
+        at += part.targets.numel()
+        scored = next(iter(task.groups(part.tokens, part.targets).values()))
+        right += correct(here, part.targets)[scored].sum().item()
+        count += int(scored.sum())
+    return right / max(1, count)

@@ -6,13 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+StopCallback = Callable[[], bool]
 
-class Interrupted(Exception):  # noqa: N818
+
+class Interrupted(KeyboardInterrupt):
     """Training was stopped between two steps, after a checkpoint was written."""
 
 
+def never() -> bool:
+    """No stop is ever requested."""
+    return False
+
+
 @contextmanager
-def stop_requested() -> Iterator[Callable[[], bool]]:
+def stop_requested() -> Iterator[StopCallback]:
     """SIGTERM or Ctrl-C requests a stop after the step under way; a second one stops at once."""
     requested = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -1,4 +1,4 @@
-"""A model of given sizes with any encoding, and inputs for it, to measure without a task."""
+"""A model of given sizes with any encoding, inputs for it, and its attention paths, to measure without a task."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,8 @@ from torch import Tensor
 from ordinate.core.errors import InputError
 from ordinate.core.memory import require_memory
 from ordinate.core.positions import AttentionContext
-from ordinate.model import ModelConfig, Transformer
+from ordinate.model import BoundEncoding, ModelConfig, Transformer
+from ordinate.model.attention import choose
 from ordinate.model.inputs import check_inputs, check_relation
 
 VOCABULARY = 64
@@ -54,18 +55,13 @@ class Inputs:
 
     def part(self, start: int, stop: int) -> dict[str, Any]:
         """The arguments for tokens `start` to `stop` when all earlier ones are in a cache."""
-        found = {}
-        for name, row in self.arguments.items():
-            if name == "relation":
-                found[name] = row[:, start:stop, :stop]
-            else:
-                found[name] = row[start:stop] if name == "positions" else row[:, start:stop]
-        return found
+        rows = self.arguments.items()
+        part = {name: row[start:stop] if name == "positions" else row[:, start:stop] for name, row in rows}
+        return part | ({"relation": part["relation"][..., :stop]} if "relation" in part else {})
 
     def context(self, model: Transformer) -> AttentionContext:
         """The whole batch against itself, as the model's layers see it."""
-        related = self.arguments.get("relation")
-        positions, segments = self.arguments.get("positions"), self.arguments.get("segments")
+        positions, segments, related = (self.arguments.get(name) for name in ("positions", "segments", "relation"))
         token_positions = check_inputs(model.config, model.parts, self.tokens, positions, segments)
         return model.context(token_positions, relation=check_relation(model.parts, related, self.tokens, 0))
 
@@ -76,3 +72,12 @@ def grid(length: int, axes: int) -> Int[Tensor, "n axes"]:
     side += side**axes < length
     index = torch.arange(length)
     return torch.stack([index // side**power % side for power in reversed(range(axes))], dim=-1)
+
+
+def paths(model: Transformer, context: AttentionContext, batch: int, *, trains: bool = True) -> str:
+    """The attention paths of the layers, usually one; they follow from the shapes of queries and keys."""
+    config = model.config
+    shapes = (batch, config.heads, context.q.length, config.head_dim), (batch, config.heads, context.k.length, 1)
+    q, k = (torch.zeros(1).expand(shape) for shape in shapes)
+    chosen = [choose(q.requires_grad_(trains), k, BoundEncoding(each, context)) for each in model.per_layer]
+    return ", ".join(dict.fromkeys(chosen))

@@ -5,7 +5,7 @@ Every encoding is measured in turns with `none` on the same tokens, and its best
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -13,14 +13,13 @@ from torch import Tensor, nn
 from ordinate.core.config import settle
 from ordinate.core.errors import InputError
 from ordinate.core.memory import require_memory
-from ordinate.core.positions import AttentionContext
 from ordinate.encodings import canonical
-from ordinate.model import BoundEncoding, Transformer
-from ordinate.model.attention import choose
+from ordinate.model import Transformer
 from ordinate.model.decode import Decoder
-from ordinate.training.config_limits import check_numbers
+from ordinate.training.config_limits import check_numbers, refuse, too_small
 from ordinate.training.environment import keep_memory
-from ordinate.training.measured_model import Inputs, make_model
+from ordinate.training.measured_model import Inputs, make_model, paths
+from ordinate.training.optimizer import apply_gradients
 from ordinate.training.step_memory import MeasuredLayer, Peak, peak
 from ordinate.training.timing import in_turns
 
@@ -42,17 +41,8 @@ class BenchSizes:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        problems = settle(self)
-        problems += [
-            f"{name} must be at least {least}, got {getattr(self, name)}"
-            for name, least in (
-                ("dim", 1), ("heads", 1), ("layers", 1), ("batch", 1), ("length", 4), ("rounds", 1), ("threads", 1),
-                ("memory_length", 0),
-            )
-            if not problems and getattr(self, name) < least
-        ]  # fmt: skip
-        if problems:
-            raise InputError("; ".join(problems))
+        refuse(settle(self))
+        refuse(too_small(self, dim=1, heads=1, layers=1, batch=1, length=4, rounds=1, memory_length=0, threads=1))
         check_numbers(vars(self))
         for batch, length in ((self.batch, self.length), (1, self.memory_length)):
             kept = 4 * batch * length * 10 * self.dim  # a layer's at least, for its backward pass
@@ -84,7 +74,7 @@ class Overhead:
     memory_path: str = ""
     memory: float | None = None  # times that of `none`
     memory_bytes: int | None = None
-    problems: tuple[str, ...] = field(default=())
+    problems: tuple[str, ...] = ()
 
 
 def check(encodings: Sequence[str], sizes: BenchSizes) -> list[str]:
@@ -120,31 +110,20 @@ def _one(name: str, sizes: BenchSizes, bases: dict[int, Peak | str]) -> Overhead
     step = _ratio(training_step(base, plain), training_step(model, inputs), sizes.rounds, warmup=2)
     path = paths(model, inputs.context(model), sizes.batch)
     decoding, decoding_path = _decoding(model, base, sizes)
-    own = base_peak = None
-    if sizes.memory_length:
-        own = _peak(name, sizes, axes)
-        base_peak = bases[axes] = bases.get(axes) or _peak(BASELINE, sizes, axes)
-    both = isinstance(own, Peak) and isinstance(base_peak, Peak)
-    return Overhead(
-        name,
-        axes,
-        _count(model.parts),
-        _count(per_layer),
-        path,
-        step,
-        decoding_path,
-        decoding,
-        own.path if isinstance(own, Peak) else "",
-        own.bytes / max(1, base_peak.bytes) if both else None,  # type: ignore[union-attr]
-        own.bytes if isinstance(own, Peak) else None,
-        tuple(dict.fromkeys(f"memory: {found}" for found in (own, base_peak) if isinstance(found, str))),
-    )
+    costs = Overhead(name, axes, _count(model.parts), _count(per_layer), path, step, decoding_path, decoding)
+    if not sizes.memory_length:
+        return costs
+    own = _peak(name, sizes, axes)
+    base_peak = bases[axes] = bases.get(axes) or _peak(BASELINE, sizes, axes)
+    problems = tuple(dict.fromkeys(f"memory: {failure}" for failure in (own, base_peak) if isinstance(failure, str)))
+    if isinstance(own, str):
+        return replace(costs, problems=problems)
+    ratio = None if isinstance(base_peak, str) else own.bytes / max(1, base_peak.bytes)
+    return replace(costs, memory_path=own.path, memory=ratio, memory_bytes=own.bytes, problems=problems)
 
 
 def _model(name: str, sizes: BenchSizes, axes: int | None = None) -> Transformer:
-    return make_model(
-        name, dim=sizes.dim, heads=sizes.heads, layers=sizes.layers, length=sizes.length, axes=axes
-    )  # fmt: skip
+    return make_model(name, dim=sizes.dim, heads=sizes.heads, layers=sizes.layers, length=sizes.length, axes=axes)
 
 
 def _count(parts: Sequence[nn.Module]) -> int:
@@ -159,14 +138,11 @@ def training_step(model: nn.Module, inputs: Inputs) -> Callable[[], None]:
     """Forward, loss, backward, clip, AdamW."""
     model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    tokens, arguments = inputs.tokens, inputs.arguments
 
     def step() -> None:
-        logits = model(tokens, **arguments)
-        nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten()).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        logits = model(inputs.tokens, **inputs.arguments)
+        nn.functional.cross_entropy(logits.flatten(0, 1), inputs.tokens.flatten()).backward()
+        apply_gradients(model, optimizer, lr=1e-4, clip=1.0)
 
     return step
 
@@ -184,10 +160,10 @@ def decoding_step(model: Transformer, length: int, steps: int) -> Callable[[], T
     def step() -> Tensor:
         now = next(at)
         arguments = inputs.part(now, now + 1)
-        if fast is None:
-            logits: Tensor = model(inputs.tokens[:, now : now + 1], cache=cache, **arguments)
-            return logits
-        return fast(inputs.tokens[:, now], **arguments)
+        if fast is not None:
+            return fast(inputs.tokens[:, now], **arguments)
+        logits: Tensor = model(inputs.tokens[:, now : now + 1], cache=cache, **arguments)
+        return logits
 
     return step
 
@@ -195,7 +171,7 @@ def decoding_step(model: Transformer, length: int, steps: int) -> Callable[[], T
 def _decoding(model: Transformer, base: Transformer, sizes: BenchSizes) -> tuple[Ratio, str]:
     warmup = 2 if sizes.length > 8 else 1
     steps = min(DECODED + warmup, sizes.length // 2)
-    plain, own = (decoding_step(made, sizes.length, steps) for made in (base, model))
+    plain, own = (decoding_step(each, sizes.length, steps) for each in (base, model))
     ratio = _ratio(plain, own, steps - warmup, warmup=warmup)
     context = Inputs.of(model, 1, sizes.length).context(model)
     return ratio, paths(model, context.query_block(sizes.length - 1, sizes.length), 1, trains=False)
@@ -207,13 +183,3 @@ def _ratio(plain: Callable[[], object], own: Callable[[], object], rounds: int, 
     single = [x / y for x, y in zip(mine, base, strict=True)]
     cuts = statistics.quantiles(single, n=20, method="inclusive") if len(single) > 1 else single
     return Ratio(min(mine) / min(base), cuts[0], cuts[-1], min(mine))
-
-
-def paths(model: Transformer, context: AttentionContext, batch: int, *, trains: bool = True) -> str:
-    """The attention paths of the layers, usually one; they follow from the shapes of queries and keys."""
-    config, found = model.config, []
-    for encoding in model.per_layer:
-        shape = (batch, config.heads, context.q.length, config.head_dim), (batch, config.heads, context.k.length, 1)
-        q, k = (torch.zeros(1).expand(size) for size in shape)
-        found.append(choose(q.requires_grad_(trains), k, BoundEncoding(encoding, context)))
-    return ", ".join(dict.fromkeys(found))

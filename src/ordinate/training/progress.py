@@ -26,6 +26,10 @@ class Progress:
 ProgressCallback = Callable[[Progress], None]
 
 
+def silent(progress: Progress) -> None:
+    """Show nothing."""
+
+
 class TrainingClock:
     """Seconds of training over all starts of a run, and the speed since the clock was last resumed."""
 

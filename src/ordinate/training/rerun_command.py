@@ -1,4 +1,4 @@
-"""A run that was made, as its user would ask for it: what differs from the usual settings, and the command."""
+"""The command that repeats a stored run, with the settings that differ from the defaults."""
 
 import json
 import shlex
@@ -12,32 +12,32 @@ from ordinate.training.config import FROM_TASK, resolve
 
 Settings = dict[str, Any]
 
-ROUNDS = 4  # what is usual follows from other settings, which follow from others, but never further than this
+ROUNDS = 4  # defaults depend on other settings, in chains no longer than this
 
 
 def flat(config: Mapping[str, Any]) -> Settings:
-    """A kept configuration without levels: `dim`, as people write it, and not `model.dim`."""
+    """A stored configuration without levels: `dim` in place of `model.dim`."""
     plain = json.loads(json.dumps(config))
     model = plain.pop("model", {})
     return {**plain, **model}
 
 
 def usual(config: Mapping[str, Any]) -> Settings | None:
-    """The same task and encoding with nothing else given; none if this program does not know them."""
+    """The defaults for this task and encoding; none if either is unknown here."""
     return _resolved({"task": config["task"], "encoding": config["model"]["encoding"]})
 
 
 def command(config: Mapping[str, Any]) -> str | None:
-    """What makes the run again; none if this program cannot, because it lacks something."""
+    """The command that repeats the run; none if this program cannot."""
     wanted, encoding = flat(config), config["model"]["encoding"]
     if not isinstance(encoding, str):
         return None  # a list that differs by layer is written in a file of settings
     given: Settings = {}
     for _ in range(ROUNDS):
-        found = _resolved({"task": config["task"], "encoding": encoding, **given})
-        if found is None:
+        resolved = _resolved({"task": config["task"], "encoding": encoding, **given})
+        if resolved is None:
             return None
-        other = {key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key)}
+        other = {key for key in wanted.keys() | resolved.keys() if wanted.get(key) != resolved.get(key)}
         if not other:
             pairs = [f"{key}={write_value(value)}" for key, value in given.items()]
             return shlex.join(["ordinate", "train", config["task"], "--encoding", encoding, *pairs])

@@ -1,8 +1,10 @@
-"""From a trained model to its result, and the weights and attention maps kept beside it."""
+"""The rows of a run's result, and the weights and attention maps kept beside it."""
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict
 from functools import partial
 
 import torch
@@ -11,7 +13,7 @@ from safetensors.torch import save
 from ordinate.core.seeds import generator
 from ordinate.core.task import Task
 from ordinate.model import Transformer, record
-from ordinate.results.run_result import EvaluationRow, Norms, Record, RunResult, Status
+from ordinate.results.run_result import EvaluationRow, Record
 from ordinate.store import Run, Store
 from ordinate.training.baselines import baselines, possible
 from ordinate.training.config import RunConfig
@@ -20,106 +22,48 @@ from ordinate.training.evaluate import drawn_positions, longest_input, past_trai
 
 EXAMPLES = 2  # whose attention is kept
 LONGEST_MAP = 256
-NORMS = ("embedding_norm", "encoding_norm")  # written once, at the start of a run, and needed at its end
 
 
-@dataclass(frozen=True)
-class Trained:
-    """What training itself knows when it ends."""
-
-    run: str
-    status: Status
-    steps: int
-    learned_at: int | None
-    parameters: int
-    encoding_parameters: int
-    memory: int | None
-    seconds: float
-
-
-def run_result(
-    trained: Trained,
-    config: RunConfig,
-    store: Store,
-    task: Task,
-    sets: list[EvaluationSet],
-    seen: dict[str, float],
-    scores: list[Record],
-    journal: list[Record],
-) -> RunResult:
-    """The result of a run: one row per evaluated set, the learning curve, norms and costs.
-
-    `seen` is the part of each set that training showed, by the set's hash.
-    """
-    values = {(r.split, r.length, r.metric): r.value for r in scores}
-    inside = {name: values.get(("id", max(config.test_lengths), name)) for name in ("loss", "accuracy")}
-    norms = {r.metric: r.value or 0.0 for r in journal if r.metric in NORMS}
-    return RunResult(
-        task=config.task,
-        metric=task.metric,
-        direction=task.direction,
-        bar=None if task.metric == "loss" else task.bar,
-        evaluation=tuple(_row(config, store, task, chosen, values, inside, seen[chosen.hash]) for chosen in sets),
-        norms=Norms(**norms),
-        # the learning curve and the scores; the rest of the journal stays where it is: a result is read often
-        records=tuple([r for r in journal if r.split == "valid"] + [r for r in scores if r.split != "valid"]),
-        **asdict(trained),
-    )
-
-
-def _row(
-    config: RunConfig,
-    store: Store,
-    task: Task,
-    chosen: EvaluationSet,
-    values: dict[tuple[str, int | None, str], float | None],
-    inside: dict[str, float | None],
-    seen: float,
-) -> EvaluationRow:
-    kind = "shift" if chosen.split == "shift" else "id"
-    beyond = past_training(config, task, chosen)
-    own = {
-        metric: value
-        for (split, length, metric), value in values.items()
-        if (split, length) == (chosen.split, chosen.length)
-    }
-    everywhere = {name: own.pop(name, None) for name in ("loss", "accuracy", "exact", "loss_error")}
-    outside = chosen.split in ("ood", "shift")
-    return EvaluationRow(
-        split=chosen.split,
-        length=chosen.length,
-        sequences=len(chosen.batch.tokens),
-        hash=chosen.hash,
-        score=own.get("accuracy_beyond") if beyond else everywhere[task.metric],
-        seen=seen,
-        groups=own,
-        gap_loss=_difference(everywhere["loss"], inside["loss"]) if outside else None,
-        gap_accuracy=_difference(inside["accuracy"], everywhere["accuracy"]) if outside else None,
-        loss=everywhere["loss"],
-        accuracy=everywhere["accuracy"],
-        exact=everywhere["exact"],
-        loss_error=everywhere["loss_error"],
-        **_baselines(config, store, task, chosen.length, kind, beyond),
-    )
+def evaluation_rows(
+    config: RunConfig, store: Store, task: Task, sets: list[EvaluationSet], scores: list[Record], seen: dict[str, float]
+) -> Iterator[EvaluationRow]:
+    """One row per evaluated set. `seen` is the part of each set that training showed, by the set's hash."""
+    values: dict[tuple[str, int | None], dict[str, float | None]] = defaultdict(dict)
+    for score in scores:
+        values[score.split, score.length][score.metric] = score.value
+    inside = values["id", max(config.test_lengths)].copy()
+    for chosen in sets:
+        groups, beyond = values[chosen.split, chosen.length], past_training(config, task, chosen)
+        main = {name: groups.pop(name, None) for name in ("loss", "accuracy", "exact", "loss_error")}
+        outside = chosen.split in ("ood", "shift")
+        yield EvaluationRow(
+            split=chosen.split, length=chosen.length, sequences=len(chosen.batch.tokens), hash=chosen.hash,
+            score=groups.get("accuracy_beyond") if beyond else main[task.metric],
+            loss=main["loss"], accuracy=main["accuracy"], exact=main["exact"], loss_error=main["loss_error"],
+            seen=seen[chosen.hash], groups=groups,
+            gap_loss=_difference(main["loss"], inside.get("loss")) if outside else None,
+            gap_accuracy=_difference(inside.get("accuracy"), main["accuracy"]) if outside else None,
+            **_baselines(config, store, task, chosen, beyond),
+        )  # fmt: skip
 
 
 def _difference(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one - other
 
 
-def _baselines(config: RunConfig, store: Store, task: Task, length: int, kind: str, beyond: int) -> dict[str, float]:
-    """Computed once per store, under a hash of all that they depend on."""
-    named = json.dumps([2, config.task, length, kind, beyond, _content(task, length, kind)])
+def _baselines(config: RunConfig, store: Store, task: Task, chosen: EvaluationSet, beyond: int) -> dict[str, float]:
+    """Computed once per store, under a hash of all that they depend on.
+
+    The hash of a few problems is part of it: if the code of the task changes, its baselines are computed again.
+    """
+    length, kind = chosen.length, "shift" if chosen.split == "shift" else "id"
+    few = task.sample(16, length, generator(0, "content", length), kind)
+    content = hashlib.sha256(few.tokens.numpy().tobytes() + few.targets.numpy().tobytes()).hexdigest()[:12]
+    named = json.dumps([2, config.task, length, kind, beyond, content])
     key = hashlib.sha256(named.encode()).hexdigest()[:12]
     return store.remember(
         "baselines", key, partial(possible, task), lambda: asdict(baselines(task, length, kind, beyond=beyond))
     )
-
-
-def _content(task: Task, length: int, kind: str) -> str:
-    """The hash of a few problems: if the code of the task changes, its baselines are computed again."""
-    batch = task.sample(16, length, generator(0, "content", length), kind)
-    return hashlib.sha256(batch.tokens.numpy().tobytes() + batch.targets.numpy().tobytes()).hexdigest()[:12]
 
 
 def keep_artifacts(run: Run, model: Transformer, config: RunConfig, task: Task, sets: list[EvaluationSet]) -> None:
@@ -130,12 +74,10 @@ def keep_artifacts(run: Run, model: Transformer, config: RunConfig, task: Task, 
     if batch.tokens.shape[1] > LONGEST_MAP or max(task.sides(chosen.length)) > longest_input(model):
         return
     device = model.embedding.weight.device
-    positions = batch.positions
-    if config.tested != "plain":
-        positions = drawn_positions(config, task, chosen, 0)
-    positions = None if positions is None else positions.to(device)
+    positions = batch.positions if config.tested == "plain" else drawn_positions(config, task, chosen, 0)
+    positions = None if positions is None else positions[:EXAMPLES].to(device)
     with torch.inference_mode(), record(model) as seen:
-        model(batch.tokens[:EXAMPLES].to(device), positions=positions[:EXAMPLES] if positions is not None else None)
+        model(batch.tokens[:EXAMPLES].to(device), positions=positions)
     maps = {f"layer_{i}": w.float().cpu().contiguous() for i, w in enumerate(seen.weights)}
     maps |= {"tokens": batch.tokens[:EXAMPLES].contiguous(), "targets": batch.targets[:EXAMPLES].contiguous()}
     run.write("attention.safetensors", save(maps, {"kernels": ",".join(seen.kernels)}))

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.core.task import Batch
+from ordinate.training.measured_model import Inputs, make_model, paths
 
 LIMIT = 900  # seconds that one measurement may take
 # Return freed memory to the system: otherwise what glibc retains counts as needed, and query blocks, which allocate and
@@ -33,9 +34,8 @@ def counted_memory(model: nn.Module, batch: Batch) -> int:
             kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    device = next(model.parameters()).device
+    device, was_training = next(model.parameters()).device, model.training
     positions = None if batch.positions is None else batch.positions.to(device)
-    was_training = model.training
     model.train()
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         logits = model(batch.tokens.to(device), positions=positions)
@@ -70,10 +70,9 @@ class Peak:
 def peak(layer: MeasuredLayer) -> Peak | str:
     """The peak in a fresh process, or a sentence on why that process failed."""
     command = [sys.executable, "-m", "ordinate.training.step_memory", json.dumps(asdict(layer))]
+    env = os.environ | GIVE_BACK
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=LIMIT, check=False, env=os.environ | GIVE_BACK
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=env)
     except subprocess.TimeoutExpired:
         return f"took longer than {LIMIT} s"
     if done.returncode < 0:
@@ -85,13 +84,9 @@ def peak(layer: MeasuredLayer) -> Peak | str:
 
 def here(layer: MeasuredLayer) -> Peak:
     """The peak in this process, which should be fresh."""
-    from ordinate.training.measured_model import Inputs, make_model
-    from ordinate.training.overhead import paths
-
     torch.set_num_threads(layer.threads)
-    model = make_model(
-        layer.encoding, dim=layer.dim, heads=layer.heads, layers=1, length=layer.length, axes=layer.axes
-    ).train()
+    size = dict(dim=layer.dim, heads=layer.heads, layers=1, length=layer.length)
+    model = make_model(layer.encoding, **size, axes=layer.axes).train()
     short = Inputs.of(model, layer.batch, min(layer.length, 256))
     model(short.tokens, **short.arguments).sum().backward()  # loads what is loaded once
     model.zero_grad(set_to_none=True)

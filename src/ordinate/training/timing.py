@@ -12,7 +12,7 @@ from ordinate.training.config import RunConfig
 from ordinate.training.data import EvaluationSet, pack
 from ordinate.training.evaluate import TOKENS, evaluate
 from ordinate.training.result import EXAMPLES, LONGEST_MAP
-from ordinate.training.task_recipe import CURVE_SEQUENCES, TaskRecipe, check_every
+from ordinate.training.trainer import CURVE_SEQUENCES, TaskTrainer, check_every
 
 STEPS = 4  # timed, after one that is not
 JOURNAL = 60_000  # bytes of journal, result and configuration
@@ -35,7 +35,7 @@ def estimate(config: RunConfig) -> Estimate:
     """Train a few steps and score a few sequences, then throw all of it away."""
     with environment.prepared(config.threads, config.device):
         run = Store(Path()).run(config.id)  # nothing is written there
-        training = TaskRecipe(config, Store(Path()), run, lambda progress: None)
+        training = TaskTrainer(config, Store(Path()), run)
         training.train_step(pack(training.data.parts(0)))
         begin = time.perf_counter()
         for number in range(1, STEPS + 1):

@@ -37,8 +37,8 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
     """The plan as plain data."""
     import torch
 
+    from ordinate.lm.branching import plan_segments
     from ordinate.lm.hardware import matmul_rate
-    from ordinate.lm.plan import plan_segments
     from ordinate.lm.sizes import flops_per_token, parameters
     from ordinate.model import pick_device
 
@@ -64,7 +64,7 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
 
 
 def show(plan: dict[str, Any], file: IO[str]) -> None:
-    from ordinate.lm.token_counts import write_tokens
+    from ordinate.lm.budgets import write_tokens
 
     out = console(120, file)
     out.print(

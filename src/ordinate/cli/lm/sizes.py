@@ -14,12 +14,13 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """List the sizes with their parameters, shapes and budgets."""
-    from ordinate.lm.sizes import SIZES, parameters, shape
-    from ordinate.lm.token_counts import write_tokens
+    from ordinate.lm.budgets import write_tokens
+    from ordinate.lm.sizes import SIZES, parameters
+    from ordinate.model import preset
 
     rows: list[dict[str, Any]] = []
     for name, defaults in SIZES.items():
-        config = shape(name, encoding)
+        config = preset(name, encoding=encoding)
         network, own = parameters(config)
         rows.append(
             {

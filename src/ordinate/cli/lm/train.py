@@ -48,14 +48,14 @@ def run(
 ) -> None:
     """Train a language model to one or more budgets. An interrupted training is resumed."""
     from ordinate.cli.progress import Bar
+    from ordinate.lm.branching import BranchedTraining
+    from ordinate.lm.checkpoint_folder import result_of
     from ordinate.lm.config import Options
     from ordinate.lm.ranks import joined
-    from ordinate.lm.result import result_of
     from ordinate.lm.sinks import known
     from ordinate.lm.stream import check_fit
-    from ordinate.lm.train import LMTraining
     from ordinate.model import pick_device
-    from ordinate.results.schema import write
+    from ordinate.results.serialize import write
     from ordinate.training import environment
     from ordinate.training.interruption import stop_requested
 
@@ -78,7 +78,7 @@ def run(
             show(describe(request, root, device), sys.stderr)
         if dry_run:
             return
-        training = LMTraining(request.config, request.corpus, root, options, ranks)
+        training = BranchedTraining(request.config, request.corpus, root, options, ranks)
         with _exit_codes(shown=ranks.first), Bar(shown=ranks.first) as bar, stop_requested() as stop:
             folders = training.run(request.branches, lambda now: _show_progress(bar, now), stop)
     if ranks.first:
@@ -100,7 +100,7 @@ def _threads_per_process() -> int:
 @contextmanager
 def _exit_codes(*, shown: bool) -> Iterator[None]:
     """Exit with 130 after an interruption, with 1 if the loss diverges."""
-    from ordinate.lm.lm_recipe import DivergedError
+    from ordinate.lm.trainer import DivergedError
     from ordinate.training.interruption import Interrupted
 
     try:

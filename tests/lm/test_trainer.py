@@ -9,9 +9,9 @@ from torch.nn import functional as F
 from ordinate.core.errors import InputError
 from ordinate.lm.budgets import branch, branch_schedule
 from ordinate.lm.config import Options, TrunkConfig, resolve
-from ordinate.lm.lm_recipe import DivergedError, LMRecipe
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.stream import check_fit, training_rows
+from ordinate.lm.trainer import DivergedError, LMTrainer
 from ordinate.model import Transformer
 from ordinate.text.corpus import Corpus
 
@@ -20,15 +20,15 @@ from .small import DEVICE, SMALL, decay, small_config
 OPTIONS = Options(device=DEVICE)
 
 
-def _trainer(config: TrunkConfig, corpus: Corpus, **options: object) -> LMRecipe:
-    return LMRecipe(config, corpus, replace(OPTIONS, **options), Ranks())  # type: ignore[arg-type]
+def _trainer(config: TrunkConfig, corpus: Corpus, **options: object) -> LMTrainer:
+    return LMTrainer(config, corpus, replace(OPTIONS, **options), Ranks())  # type: ignore[arg-type]
 
 
 def test_steps_are_those_of_a_plain_loop(corpus: Corpus) -> None:
     """Written out: all logits at once, torch's own AdamW without fusing, the rate from the schedule."""
     config = small_config(corpus)
     end = branch(config, 12 * config.step_tokens, decay)
-    trainer = LMRecipe(config, corpus, OPTIONS, Ranks(), end)
+    trainer = LMTrainer(config, corpus, OPTIONS, Ranks(), end)
     losses = [float(trainer.train_step().loss) / config.step_tokens for _ in range(12)]
 
     model = Transformer(config.model, seed=config.seed)

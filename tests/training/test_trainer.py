@@ -16,10 +16,10 @@ from ordinate.results.run_result import RunResult
 from ordinate.store import Run, Store
 from ordinate.store.documents import SCHEMA
 from ordinate.store.files import read_json
-from ordinate.training import Progress, task_recipe, train, train_run
+from ordinate.training import Progress, train, trainer
 from ordinate.training.data import evaluation_sets
 from ordinate.training.evaluate import evaluate
-from ordinate.training.schedule import Schedule
+from ordinate.training.optimizer import Schedule
 
 from .runs import outcome, small, words
 
@@ -30,7 +30,7 @@ EASY = dict(task="binary_majority", train_lengths=[3, 5], ood_lengths=[7])  # so
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Checked more often than its few steps could pay for."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task_recipe, "check_every", lambda config, task: 3)
+        patch.setattr(trainer, "check_every", lambda config, task: 3)
         return train(small(steps=25), Store(tmp_path_factory.mktemp("runs")))
 
 
@@ -78,9 +78,9 @@ def test_the_kept_weights_have_the_stored_scores(finished: Run) -> None:
         scores = evaluate(model, config.make_task(), config, chosen)
         assert scores is not None
         everywhere = ("loss", "accuracy", "exact", "loss_error")
-        assert {name: getattr(row, name) for name in everywhere} | row.groups == scores.values
+        assert {name: getattr(row, name) for name in everywhere} | row.groups == scores
         assert (row.split, row.length, row.hash) == (chosen.split, chosen.length, chosen.hash)
-        assert row.score == scores.values.get("accuracy_beyond", row.accuracy) and row.sequences == 40
+        assert row.score == scores.get("accuracy_beyond", row.accuracy) and row.sequences == 40
 
 
 def test_gaps_and_floors(finished: Run) -> None:
@@ -131,7 +131,7 @@ def test_what_was_run_and_where(finished: Run) -> None:
 
 
 def test_done_means_done(finished: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(train_run, "TaskRecipe")
+    monkeypatch.delattr(trainer, "TaskTrainer")
     assert train(small(steps=25), Store(finished.folder.parent)).result == finished.result
 
 
@@ -184,7 +184,7 @@ def test_two_axes_and_shifted_places_run_too(tmp_path: Path) -> None:
 
 
 def test_the_watcher_is_told_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_recipe, "check_every", lambda config, task: 2)
+    monkeypatch.setattr(trainer, "check_every", lambda config, task: 2)
     seen: list[Progress] = []
     train(small(), Store(tmp_path), seen.append)
     assert seen.pop().evaluating and not any(p.evaluating for p in seen)
@@ -227,7 +227,7 @@ def test_an_edited_task_is_not_taken_for_the_old_one(tmp_path: Path, monkeypatch
 
 
 def test_all_time_counts_not_that_since_the_last_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_recipe, "SAVE_EVERY", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY", -1.0)
     config, store = small(steps=40), Store(tmp_path)
 
     def stop(progress: Progress) -> None:

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from functools import cache, partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from ordinate.core.display import printable
 
@@ -29,8 +29,8 @@ class Between:
 def read(kind: type[T], content: Any, where: str) -> T:
     """Build `kind` from parsed JSON. Raises a ValueError that names the missing or wrong key and `where` it is."""
     reader: Reader = _reader(kind)  # type: ignore[arg-type]
-    found: T = reader(content, "", where)
-    return found
+    value: T = reader(content, "", where)
+    return value
 
 
 def write(value: Any) -> Any:
@@ -91,27 +91,21 @@ def _object(kind: Any, content: Any, name: str, where: str) -> Any:
 
 
 def _bounded(inner: Reader, bounds: Between, value: Any, name: str, where: str) -> Any:
-    if not bounds.least <= inner(value, name, where) <= bounds.most:
-        raise _misfit(value, name, where)
-    return value
+    return value if bounds.least <= inner(value, name, where) <= bounds.most else _refuse(value, name, where)
 
 
 def _one_of(words: tuple[Any, ...], value: Any, name: str, where: str) -> Any:
-    if not isinstance(value, str) or value not in words:
-        raise _misfit(value, name, where)
-    return value
+    return value if isinstance(value, str) and value in words else _refuse(value, name, where)
 
 
 def _list(inner: Reader, kind: Callable[[list[Any]], Any], value: Any, name: str, where: str) -> Any:
-    if not isinstance(value, list):
-        raise _misfit(value, name, where)
-    return kind([inner(item, name, where) for item in value])
+    items = value if isinstance(value, list) else _refuse(value, name, where)
+    return kind([inner(item, name, where) for item in items])
 
 
 def _table(key_reader: Reader, inner: Reader, value: Any, name: str, where: str) -> Any:
-    if not isinstance(value, dict):
-        raise _misfit(value, name, where)
-    return {key_reader(key, "a name", name): inner(item, key, name) for key, item in value.items()}
+    table = value if isinstance(value, dict) else _refuse(value, name, where)
+    return {key_reader(key, "a name", name): inner(item, key, name) for key, item in table.items()}
 
 
 def _optional(inner: Reader, value: Any, name: str, where: str) -> Any:
@@ -124,26 +118,21 @@ def _either(readers: list[Reader], value: Any, name: str, where: str) -> Any:
             return reader(value, name, where)
         except ValueError:
             continue
-    raise _misfit(value, name, where)
+    _refuse(value, name, where)
 
 
 def _text(value: Any, name: str, where: str) -> Any:
-    if not isinstance(value, str) or not printable(value):
-        raise _misfit(value, name, where)
-    return value
+    return value if isinstance(value, str) and printable(value) else _refuse(value, name, where)
 
 
 def _integer(value: Any, name: str, where: str) -> Any:
-    if type(value) is not int or not abs(value) < LARGEST:
-        raise _misfit(value, name, where)
-    return value
+    return value if type(value) is int and abs(value) < LARGEST else _refuse(value, name, where)
 
 
 def _number(value: Any, name: str, where: str) -> Any:
-    if type(value) not in (int, float) or not abs(value) < LARGEST:  # which NaN is not
-        raise _misfit(value, name, where)
-    return float(value)
+    right = type(value) in (int, float) and abs(value) < LARGEST  # which NaN is not
+    return float(value) if right else _refuse(value, name, where)
 
 
-def _misfit(value: Any, name: str, where: str) -> ValueError:
-    return ValueError(f"{name} in {where} is {short(value)}")
+def _refuse(value: Any, name: str, where: str) -> NoReturn:
+    raise ValueError(f"{name} in {where} is {short(value)}")

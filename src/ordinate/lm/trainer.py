@@ -1,10 +1,11 @@
-"""The recipe of a language model, from setup to result: the step, and the segment of a trunk or a branch it is in."""
+"""Training a language model: `TrainingSegment.train` is the loop, `LMTrainer.train_step` is one step of it."""
 
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,12 +23,12 @@ from ordinate.lm.sinks import Sink, opened
 from ordinate.lm.sizes import flops_per_token
 from ordinate.lm.stream import check_fit, training_rows, validation_rows
 from ordinate.model import Transformer, pick_device
-from ordinate.results.language_model_result import LanguageModelResult
+from ordinate.results.run_result import LanguageModelResult
 from ordinate.store import Run
 from ordinate.text.corpus import Corpus
 from ordinate.training import checkpoint
 from ordinate.training.checkpoint import TrainingState
-from ordinate.training.interruption import Interrupted
+from ordinate.training.interruption import Interrupted, StopCallback
 from ordinate.training.optimizer import apply_gradients, make_optimizer
 from ordinate.training.progress import Progress, ProgressCallback, TrainingClock
 
@@ -50,7 +51,7 @@ class Validation(NamedTuple):
     bits_per_byte: float
 
 
-class LMRecipe:
+class LMTrainer:
     """A model, its optimizer and its step, on a trunk or on a branch."""
 
     def __init__(
@@ -142,112 +143,105 @@ class LMRecipe:
 
 
 class TrainingSegment:
-    """Training of a recipe up to a step, with its journal, checkpoints and trackers."""
+    """Training up to a step of a trunk or a branch, with its journal, checkpoints and trackers."""
 
     def __init__(
-        self, recipe: LMRecipe, folder: CheckpointFolder, run: Run, end: int, owner: str, group: str,
+        self, trainer: LMTrainer, folder: CheckpointFolder, run: Run, end: int, owner: str, group: str,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
-        self.recipe, self.folder, self.run, self.end = recipe, folder, run, end
+        self.trainer, self.folder, self.run, self.end = trainer, folder, run, end
         self.owner, self.group, self.replay = owner, group, replay
-        self.first = recipe.ranks.first  # rank 0 writes for all
+        self.first = trainer.ranks.first  # rank 0 writes for all
         self.latest = folder.path / (REPLAY if replay else LATEST)
         self.journal = 0  # bytes
         self.validation: Validation | None = None  # the last one
 
     def load(self, path: Path, owner: str) -> None:
         """Continue from a checkpoint, of this segment or of another."""
-        recipe = self.recipe
-        state = checkpoint.load(path, owner, recipe.model, recipe.optimizer, TrainingState, last=self.end)
-        recipe.step, recipe.clock = state.step, TrainingClock(state.seconds)
+        trainer = self.trainer
+        state = checkpoint.load(path, owner, trainer.model, trainer.optimizer, TrainingState, last=self.end)
+        trainer.step, trainer.clock = state.step, TrainingClock(state.seconds)
         self.journal = state.journal if owner == self.owner else 0  # a branch has its own journal
 
-    def train(self, watch: ProgressCallback, stop: Callable[[], bool]) -> None:
+    def train(self, watch: ProgressCallback, stop: StopCallback) -> None:
         """Train to the end. Log, validate and save on the way; stop after a step if `stop` says so."""
-        recipe, options, ranks = self.recipe, self.recipe.options, self.recipe.ranks
+        trainer, options, ranks = self.trainer, self.trainer.options, self.trainer.ranks
         if self.first and not self.replay:
             with self.run.writing():
                 self.run.journal.cut(self.journal)
         saved = time.monotonic()
-        recipe.clock.resume()
+        trainer.clock.resume()
         with opened(options.trackers if self.first and not self.replay else (), self.folder, self.group) as trackers:
-            while recipe.step < self.end:
-                output = recipe.train_step()
-                last = recipe.step == self.end
+            while trainer.step < self.end:
+                output = trainer.train_step()
+                last = trainer.step == self.end
                 stopping = ranks.any(stop())
-                log, valid = (last or recipe.step % every == 0 for every in (options.log_every, options.valid_every))
+                log, valid = (last or trainer.step % every == 0 for every in (options.log_every, options.valid_every))
                 save = stopping or ranks.any(time.monotonic() - saved > options.save_every)
                 if log or valid or save:
-                    metrics = recipe.metrics(output)  # raises if the run diverged, before it is saved
-                    recipe.clock.pause()
+                    metrics = trainer.metrics(output)  # raises if the run diverged, before it is saved
+                    trainer.clock.pause()
                     if valid:
-                        self.validation = recipe.validate()
+                        self.validation = trainer.validate()
                     if log or valid:
                         validation = self.validation._asdict() if valid and self.validation else {}
                         self._report((metrics if log else {}) | validation, watch, trackers)
                     if save:
                         self.save()
                         saved = time.monotonic()
-                    recipe.clock.resume()
+                    trainer.clock.resume()
                 if stopping and not last:
-                    raise Interrupted(f"{self.latest} holds step {recipe.step:,} of {self.end:,}")
+                    raise Interrupted(f"{self.latest} holds step {trainer.step:,} of {self.end:,}")
         self.save()
 
     def _report(self, metrics: dict[str, float], watch: ProgressCallback, trackers: Sequence[Sink]) -> None:
-        recipe = self.recipe
+        trainer = self.trainer
         if not self.first:
             return
         if not self.replay:
             with self.run.writing():
-                self.journal = self.run.journal.append([{"step": recipe.step, "tokens": recipe.tokens, **metrics}])
+                self.journal = self.run.journal.append([{"step": trainer.step, "tokens": trainer.tokens, **metrics}])
             for tracker in trackers:
-                tracker.log(recipe.tokens, metrics)
-        watch(
-            Progress(
-                recipe.step, self.end, recipe.clock.seconds_left(self.end - recipe.step),
-                loss=metrics.get("loss", math.nan), validation=metrics.get("valid_loss"),
-                tokens_per_second=metrics.get("tokens_per_second"), mfu=metrics.get("mfu"),
-                name=self.folder.path.name,
-            )
-        )  # fmt: skip
+                tracker.log(trainer.tokens, metrics)
+        left, loss = trainer.clock.seconds_left(self.end - trainer.step), metrics.get("loss", math.nan)
+        progress = Progress(trainer.step, self.end, left, loss, name=self.folder.path.name)
+        valid, speed, mfu = (metrics.get(name) for name in ("valid_loss", "tokens_per_second", "mfu"))
+        watch(replace(progress, validation=valid, tokens_per_second=speed, mfu=mfu))
 
     def save(self) -> None:
         """Replace the latest checkpoint. With `keep`, the last few stay under the names of their steps."""
-        recipe, keep = self.recipe, self.recipe.options.keep
-        tensors = checkpoint.collect(recipe.model, recipe.optimizer)
+        trainer, keep = self.trainer, self.trainer.options.keep
+        tensors = checkpoint.collect(trainer.model, trainer.optimizer)
         if self.first:
             with self.run.writing():
                 if not self.replay:
                     self.run.journal.sync()
-                state = TrainingState(recipe.step, recipe.clock.seconds, self.journal)
+                state = TrainingState(trainer.step, trainer.clock.seconds, self.journal)
                 checkpoint.save(self.latest, self.owner, tensors, state)
                 if keep > 1 and not self.replay:
-                    _link(self.latest, self.folder.path / f"step_{recipe.step:09d}.pt")
+                    _link(self.latest, self.folder.path / f"step_{trainer.step:09d}.pt")
                     for old in sorted(self.folder.path.glob("step_*.pt"))[:-keep]:
                         old.unlink()
-        recipe.ranks.wait()
+        trainer.ranks.wait()
 
     def keep_branch_point(self) -> None:
         """Keep the checkpoint of this step for good: branches start from it."""
         if self.first:
             with self.run.writing():
-                _link(self.latest, self.folder.branch_point(self.recipe.step))
+                _link(self.latest, self.folder.branch_point(self.trainer.step))
                 if self.replay:
                     self.latest.unlink()
-        self.recipe.ranks.wait()
+        self.trainer.ranks.wait()
 
     def finish(self) -> None:
         """Write the result. From then on the budget is done."""
-        recipe = self.recipe
-        validation = self.validation or recipe.validate()  # none if it was stopped between its last step and this
-        parameters = sum(weight.numel() for weight in recipe.model.parameters())
+        trainer = self.trainer
+        validation = self.validation or trainer.validate()  # none if it was stopped between its last step and this
+        parameters = sum(weight.numel() for weight in trainer.model.parameters())
+        measured = trainer.step, trainer.tokens, trainer.clock.seconds, parameters
         if self.first:
-            self.run.finish(
-                LanguageModelResult(
-                    self.run.id, recipe.step, recipe.tokens, recipe.clock.seconds, parameters, *validation
-                )
-            )
-        recipe.ranks.wait()
+            self.run.finish(LanguageModelResult(self.run.id, *measured, *validation))
+        trainer.ranks.wait()
 
 
 def _link(path: Path, other: Path) -> None:

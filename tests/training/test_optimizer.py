@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.training import RunConfig
-from ordinate.training.schedule import ending, task_schedule
+from ordinate.training.optimizer import ending, task_schedule
 
 from .runs import small
 

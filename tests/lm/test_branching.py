@@ -11,13 +11,12 @@ import pytest
 import torch
 
 from ordinate.core.errors import InputError
+from ordinate.lm.branching import BranchedTraining, plan_segments
 from ordinate.lm.budgets import Branch, branches
 from ordinate.lm.checkpoint_folder import branch_folder, trunk_folder
 from ordinate.lm.config import Options
-from ordinate.lm.lm_recipe import LMRecipe
-from ordinate.lm.plan import plan_segments
 from ordinate.lm.ranks import Ranks
-from ordinate.lm.train import LMTraining
+from ordinate.lm.trainer import LMTrainer
 from ordinate.store.files import Journal, read_json
 from ordinate.text.corpus import Corpus, open_corpus
 from ordinate.training import Progress
@@ -36,17 +35,17 @@ def _planned(corpus: Corpus, *steps: int) -> list[Branch]:
     return branches(config, [count * config.step_tokens for count in steps], decay)
 
 
-def _training(corpus: Corpus, root: Path, **settings: object) -> LMTraining:
-    return LMTraining(small_config(corpus, **settings), corpus, root, OPTIONS)  # type: ignore[arg-type]
+def _training(corpus: Corpus, root: Path, **settings: object) -> BranchedTraining:
+    return BranchedTraining(small_config(corpus, **settings), corpus, root, OPTIONS)  # type: ignore[arg-type]
 
 
-def _segments(training: LMTraining, planned: list[Branch]) -> list[tuple[str, int, int]]:
+def _segments(training: BranchedTraining, planned: list[Branch]) -> list[tuple[str, int, int]]:
     segments = plan_segments(training.root, training.config, planned)
     return [(segment.what, segment.begin, segment.end) for segment in segments]
 
 
 def _straight(corpus: Corpus, end: Branch) -> dict[str, torch.Tensor]:
-    trainer = LMRecipe(small_config(corpus), corpus, OPTIONS, Ranks(), end)
+    trainer = LMTrainer(small_config(corpus), corpus, OPTIONS, Ranks(), end)
     for _ in range(end.end):
         trainer.train_step()
     return {name: weight.detach().cpu() for name, weight in trainer.model.named_parameters()}
