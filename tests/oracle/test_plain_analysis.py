@@ -1,4 +1,4 @@
-"""The analysis of columns says of random results what the plain one says, score by score and pair by pair."""
+"""Both ways of computing cells, one score at a time and by columns, say the same of random results."""
 
 import math
 import random
@@ -11,8 +11,6 @@ from ordinate.statistics import analyze as analyze_module
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.large.columns import Observations
 from ordinate.statistics.observations import Observation, RangeKey
-
-from . import plain_analysis
 
 PLACES: tuple[RangeKey, ...] = (
     ("valid", 8), ("id", 4), ("id", 8), ("ood", 12), ("ood", 16), ("ood", 32), ("shift", 8),
@@ -69,14 +67,15 @@ def differences(found: Any, expected: Any, where: str = "") -> list[str]:
     return [] if found == expected else [f"{where}: {found}, {expected}"]
 
 
-@pytest.mark.parametrize("salt", range(24))
-@pytest.mark.parametrize("large", [False, True])
-def test_it_says_what_the_plain_one_says(salt: int, large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both the cells of small comparisons, one score at a time, and those of large files, by columns."""
-    monkeypatch.setattr(analyze_module, "LARGE", 0 if large else 10**9)
+@pytest.mark.parametrize("salt", range(48))
+def test_small_and_large_comparisons_are_analyzed_alike(salt: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the same rows, and from the same columns."""
     rows = results(salt)
     planned = {"t0": ["e1", "extra"]} if salt % 5 == 0 else {}
-    expected = plain_analysis.analyze(rows, planned, 0.05)
-    found = analyze(rows, planned=planned)
-    assert found == analyze(Observations.of(rows), planned=planned)
-    assert differences(asdict(found), asdict(expected)) == []
+    found = []
+    for large in (0, 10**9):
+        monkeypatch.setattr(analyze_module, "LARGE", large)
+        found.append(analyze(rows, planned=planned))
+        assert found[-1] == analyze(Observations.of(rows), planned=planned)
+    one, two = (asdict(analysis) for analysis in found)
+    assert differences(one, two) == [] and one["tasks"]

@@ -12,7 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from ordinate.report import render
-from ordinate.report.comparison_tables import matrix, pairs, ranks, results, settings, summary, sweep, tables
+from ordinate.report.comparison_tables import by_rate, matrix, pairs, ranks, results, settings, summary, sweep, tables
 from ordinate.report.json_document import Entries, as_json, table_document
 from ordinate.report.summary import winner
 from ordinate.report.table import Column, LazyRows, Table, Value, comma_separated, csv_field, latex, markdown
@@ -101,15 +101,17 @@ def test_json_has_no_words_that_json_does_not_know() -> None:
 def test_json_has_the_data_and_the_sentences() -> None:
     document = json.loads(render(sample(), "json"))
     (task,) = document["tasks"]
-    assert document["rules"] == "2" and (document["pairs"], document["seeds_needed"]) == (15, 6)
+    assert document["rules"] == "2" and (document["tests"], document["seeds_needed"]) == (30, 5)
     assert task["verdict"]["finding"] == "not shown" and "holds to" in task["sentences"][0]
     alarm = task["alarms"][0]
     assert alarm["kind"] == "grid edge" and alarm["facts"]["rate"] == 0.01 and "0.01" in alarm["text"]
-    assert task["reach"]["sinusoidal"] == {
-        "seeds": [1.0] * 5, "longest": 4.0, "untested": 0, "median": 1.0, "low": 1.0, "high": 1.0,
-    }  # fmt: skip
+    reach = task["reach"]["sinusoidal"]
+    assert (reach["longest"], reach["untested"], len(reach["seeds"])) == (4.0, 0, 5)
+    assert (reach["low"], reach["median"], reach["high"]) == tuple(sorted(reach["seeds"])[at] for at in (0, 2, 4))
+    assert reach["other_bars"]["0.99"] < reach["median"] < reach["other_bars"]["0.9"]
     assert task["steps"]["none"]["median"] == 120 and task["ranges"][0]["cells"][0]["words"] == {"solves": 5}
-    assert {pair["claim"] for pair in task["pairs"]} == {False}
+    claims = {(pair["better"], pair["worse"], pair["basis"]) for pair in task["pairs"] if pair["claim"]}
+    assert ("t5", "sinusoidal", "scores") in claims and ("rope", "learned", "area") in claims
 
 
 def observed(scores: dict[str, list[float]]) -> Analysis:
@@ -158,15 +160,19 @@ def test_a_summary_tells_words_means_and_intervals() -> None:
     assert tuple(rows) == task.encodings
     titles = {column.name: column.title for column in table.columns}
     first = {"verdict": "verdict", "learned": "learned", "steps": "steps to learn", "reach": "reach", "gap": "gap"}
-    assert first.items() <= titles.items()
+    assert first.items() <= titles.items() and titles["kept"] == "kept"
     inside, headline, beyond, _ = ranges = [r.name for r in task.ranges]
     assert [name for name in titles if name in ranges] == ranges
-    none = {"learned": "0 of 5", "steps": "120 (60 to 180)", "reach": "-", "gap": None}
+    none = {"learned": "0 of 5 (0 to 52 %)", "steps": "120 (60 to 180)", "reach": "-"}
     assert none.items() <= rows["none"].items()
+    here, there = task.ranges[0].cell("none").inside, task.shown.cell("none").unranked
+    assert here is not None and there is not None  # shown, though not ranked
+    assert (rows["none"]["gap"], rows["none"]["kept"]) == pytest.approx((here - there, there / here))
     assert str(rows["none"][inside]).startswith("did not fit 0.3")
-    assert str(rows["none"][headline]).startswith("did not fit (0.3")
-    assert rows["none"]["verdict"] == rows["none"][headline]
-    assert rows["rope"]["reach"] == "1x (1x to 3x)" and rows["learned"][beyond] == "out of range"
+    assert str(rows["none"]["verdict"]).startswith("did not fit (0.3")
+    assert rows["none"][headline] == f"{rows['none']['verdict']} {there:.3f}, not ranked"
+    assert re.fullmatch(r"[\d.]+x \([\d.]+x to [\d.]+x\)", str(rows["rope"]["reach"]))
+    assert rows["learned"][beyond] == "out of range"
     assert re.fullmatch(r"partial 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", str(rows["sinusoidal"][headline]))
     one = by_encoding(summary(sample(seeds=1), sample(seeds=1).analysis.tasks[0]))
     assert "solves 1.000 (1 seed)" in [row[inside] for row in one.values()]
@@ -178,24 +184,27 @@ def test_results_report_nothing_of_seeds_that_did_not_learn_it() -> None:
     for row in (dict(zip(names, row, strict=True)) for row in table.rows):
         if row["encoding"] == "none" and row["split"] == "ood":
             assert (row["mean"], row["minimum"], row["n"], row["learned"], row["of"]) == (None, None, 0, 0, 5)
+            assert row["unranked"] is not None  # and yet it is shown
 
 
 def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
     comparison = sample(tasks=("k_back(k=3)", "markers"))
     task = comparison.analysis.tasks[0]
     assert len(pairs(comparison).rows) == sum(len(t.pairs) for t in comparison.analysis.tasks)
-    assert {(row[4], row[1]) for row in pairs(comparison).rows} == {  # the headline range alone
-        ("scores", "OOD length 64"), ("learning", "ID length 32"),
+    assert {(row[4], row[1]) for row in pairs(comparison).rows} == {  # the declared endpoints alone
+        ("scores", "OOD length 64"), ("learning", "ID length 32"), ("area", "over 1x to 4x"),
     }  # fmt: skip
     names = [column.name for column in pairs(comparison).columns]
     for values in (dict(zip(names, row, strict=True)) for row in pairs(comparison).rows):
         assert values["seeds_better"] and values["seeds_worse"]
-        assert (values["p_welch"] is None) == (values["test"] == "learning")
+        assert (values["improvement"] is None) == (values["test"] == "learning")
+        if values["improvement"] is not None:
+            assert values["improvement_low"] <= values["improvement"] <= values["improvement_high"]
         if values["test"] == "scores" and values["task"] != "markers":
             assert -1 <= values["low"] <= values["difference"] <= values["high"] <= 1
     row = dict(zip((c.name for c in matrix(comparison).columns), matrix(comparison).rows[2], strict=True))
     assert (row["encoding"], row["limit"], row["past"]) == ("learned", "96", "untrained")
-    assert (row["verdict"], row["memory_mb"], row["reach"]) == ("partial", 48, "1x")
+    assert (row["verdict"], row["memory_mb"], row["reach"]) == ("partial", 48, "1.08x (1.07x to 1.08x)")
     assert row["steps"] == "240 (180 to 300)"
     assert row["norm_ratio"] == pytest.approx(0.1 / 0.23)
     scopes = {(row[0], row[1]) for row in ranks(comparison).rows}
@@ -207,8 +216,27 @@ def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
         assert set.intersection(*(letters[name] for name in group))
     tried = sweep(comparison)
     assert len(tried.rows) == 2 * 6 * 4
-    assert sum(row[7] is True for row in tried.rows) == 12  # one chosen each
+    used = [column.name for column in tried.columns].index("used")
+    assert sum(row[used] is True for row in tried.rows) == 2 * 12  # two tied each
     assert ("betas", "[0.9, 0.95]", "[0.9, 0.95]") in settings(comparison).rows
+
+
+def test_scores_by_learning_rate_are_those_of_the_seeds_that_had_it() -> None:
+    """Only where several rates were dealt out, and only of seeds that are ranked."""
+    whole = sample()
+    assert by_rate(whole).rows == ()
+    dealt = [replace(run, rate=1e-2) if run.encoding == "rope" and run.seed % 2 else run for run in whole.runs]
+    table = by_rate(replace(whole, runs=tuple(dealt)))
+    names = [column.name for column in table.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in table.rows]
+    assert {row["encoding"] for row in rows} == {"rope"} and len(rows) == 2 * len(whole.analysis.tasks[0].ranges)
+    shown = {row["rate"]: row for row in rows if row["range"] == "OOD length 64"}
+    cell = whole.analysis.tasks[0].shown.cell("rope")
+    for rate, odd in ((1e-2, 1), (1e-3, 0)):
+        own = [score for seed, score in zip(cell.seeds, cell.scores, strict=True) if seed % 2 == odd]
+        mean = pytest.approx(sum(own) / len(own))  # type: ignore[arg-type]
+        row = shown[rate]
+        assert (row["seeds"], row["mean"], row["minimum"], row["maximum"]) == (len(own), mean, min(own), max(own))  # type: ignore[type-var]
 
 
 def test_a_comparison_without_results_still_has_a_report() -> None:

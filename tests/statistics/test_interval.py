@@ -114,10 +114,24 @@ def test_a_higher_level_is_wider(values: list[float]) -> None:
 
 def test_an_interval_stays_where_scores_can_lie() -> None:
     for values in ([0.0, 0.9, 1.0, 1.0], [0.0, 0.1, 0.0, 0.0], [*[0.0] * 19, 1.0, *[1.0] * 9]):
-        free, cut = interval(values), interval(values, bounds=(0.0, 1.0))
+        free, cut, far = interval(values), interval(values, bounds=(0.0, 1.0)), interval(values, bounds=(0.0, 0.95))
         assert free.low is not None and cut.low is not None and free.high is not None and cut.high is not None
-        assert (cut.low, cut.high) == (max(free.low, 0.0), min(free.high, 1.0)) and cut.mean == free.mean
+        assert 0 <= cut.low <= max(free.low, 0.0) and min(free.high, 1.0) <= cut.high <= 1 and cut.mean == free.mean
+        assert (far.low, far.high) == (max(free.low, 0.0), min(free.high, 0.95))  # bounds that are not accuracies'
     assert interval([0.0, 0.9, 1.0, 1.0]).high > 1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("n", [2, 6, 19, 20])
+def test_few_accuracies_have_an_interval_on_logits_too(n: int) -> None:
+    """The union of both below 20 values; the end of either reaches further on its side."""
+    values = np.random.default_rng(n).beta(20, 1, size=n).round(3)
+    found = interval(values, bounds=(0.0, 1.0))
+    assert found.low is not None and found.high is not None
+    logits = np.log((1000 * values + 0.5) / (1000 * (1 - values) + 0.5))
+    plain = stats.t.interval(0.95, n - 1, values.mean(), stats.sem(values))
+    scaled = 1 / (1 + np.exp(-np.array(stats.t.interval(0.95, n - 1, logits.mean(), stats.sem(logits)))))
+    union = (max(0.0, min(plain[0], scaled[0])), min(1.0, max(plain[1], scaled[1])))
+    assert ((found.low, found.high) == pytest.approx(union)) is (n < 20)
 
 
 @pytest.mark.parametrize("freedom", [0.7, 1, 1.5, 4.99, 10, 123.4, 5000.5])
@@ -174,6 +188,19 @@ def test_coverage_of_normal_values(n: int, least: float, most: float) -> None:
 def test_coverage_of_skewed_accuracies(n: int, least: float) -> None:
     """No method knows of a tail that it has not seen: about 90 of 95, better with more seeds."""
     assert least <= coverage(*accuracies(n), reported) <= 0.95
+
+
+def test_the_union_covers_accuracies_near_1_better() -> None:
+    """Errors that are exponential, as those of encodings near 1 are."""
+    samples = (1 - np.random.default_rng(0).exponential(0.01, size=(2000, 6))).round(3)
+
+    def bounded(table: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+        found = intervals(table.ravel(), np.full(len(table), table.shape[1]), level, (0.0, 1.0))
+        low, high = zip(*((own.low, own.high) for own in found if own is not None), strict=True)
+        return np.array(low), np.array(high)
+
+    both, alone = coverage(samples, 0.99, bounded), coverage(samples, 0.99, student)
+    assert alone < 0.9 < both
 
 
 @pytest.mark.parametrize("source", [normal, accuracies])

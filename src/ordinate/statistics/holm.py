@@ -75,6 +75,6 @@ def seeds_needed(tests: int, alpha: float = 0.05) -> int:
     if not 0 < alpha <= 1:
         raise InputError(f"the risk of a false claim (alpha) lies between 0 and 1, got {alpha}")
     seeds = FEWEST_SEEDS
-    while LARGE_EFFECT * math.sqrt(seeds / 2) < quantile(1 - alpha / tests / 2, 2.0 * seeds - 2):
+    while LARGE_EFFECT * math.sqrt(seeds / 2) < -quantile(alpha / tests / 2, 2.0 * seeds - 2):
         seeds += 1
     return seeds

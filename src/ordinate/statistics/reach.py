@@ -45,7 +45,9 @@ def reach_of(crossings: list[Crossing | None], longest: float, trained: int, oth
     """From where each seed falls below the bar (none: not learned), and below other bars."""
     seeds = tuple(None if c is None else c.length / trained for c in crossings)
     medians = {bar: median_low(lengths) / trained if lengths else None for bar, lengths in others.items()}
-    return Reach(seeds, longest / trained, sum(c.untested for c in crossings if c is not None), medians)
+    nothing_longer = longest == trained
+    untested = sum(c.untested or (c.censored and nothing_longer) for c in crossings if c is not None)
+    return Reach(seeds, longest / trained, untested, medians)
 
 
 def _outside(n: int) -> int:
