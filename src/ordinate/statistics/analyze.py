@@ -9,7 +9,7 @@ import numpy as np
 from ordinate.statistics.alarms import alarms_of
 from ordinate.statistics.cells import TaskScores, task_scores
 from ordinate.statistics.distributions import band
-from ordinate.statistics.holm import FEWEST_SEEDS, score_tests
+from ordinate.statistics.holm import score_tests, seeds_needed
 from ordinate.statistics.large.columns import Observations
 from ordinate.statistics.large.grid import starts
 from ordinate.statistics.large.task_scores import large_task_scores
@@ -47,15 +47,15 @@ def analyze(
     endpoints = [endpoint for task in tasks for endpoint in task.endpoints]
     tests = sum(score_tests([len(task.encodings)], len(task.endpoints) - task.gated) for task in tasks)
     by_name: dict[str, list[Contrast]] = {task.name: [] for task in tasks}
-    for name, pair in judge(endpoints, alpha):
+    needed = seeds_needed(tests, alpha) if tests else 0
+    for name, pair in judge(endpoints, alpha, needed):
         by_name[name].append(pair)
     analyzed = tuple(
-        task.analysis(by_name[task.name], study.get(task.name, StudyFacts()), steps.get(task.name, {}))
+        task.analysis(by_name[task.name], study.get(task.name, StudyFacts()), steps.get(task.name, {}), needed)
         for task in tasks
     )
     relaxed = (*preliminary, *_unfinished(study.values()))
     encodings = tuple(dict.fromkeys((*_encodings(observations), *chain.from_iterable(planned.values()))))
-    needed = FEWEST_SEEDS if tests else 0
     return Analysis(analyzed, encodings, alpha, tests, needed, _families(analyzed, alpha), tuple(limits), relaxed)
 
 
@@ -151,7 +151,9 @@ class _ScoredTask:
         top = floor if sequences is None else band(floor, sequences)[1]
         return Endpoint(self.name, basis, found, lower, bounded, sequences, top)
 
-    def analysis(self, pairs: Sequence[Contrast], study: StudyFacts, steps: Mapping[str, Steps]) -> TaskAnalysis:
+    def analysis(
+        self, pairs: Sequence[Contrast], study: StudyFacts, steps: Mapping[str, Steps], needed: int
+    ) -> TaskAnalysis:
         best_first = tuple(cell.encoding for cell in self.shown.cells)
         flags = {e: self._flags(e) for e in best_first} if self.gated else {}
         learned = {e: (sum(own), len(own)) for e, own in flags.items()}
@@ -171,8 +173,8 @@ class _ScoredTask:
             pairs=tuple(pairs),
             means=self._means(Basis.SCORES),
             areas=self._means(Basis.AREA),
-            verdict=conclude(best_first, self.shown, pairs, learned),
-            alarms=alarms_of(self._evidence(learned, study, pairs)),
+            verdict=conclude(best_first, self.shown, pairs, learned, needed),
+            alarms=alarms_of(self._evidence(learned, study, pairs, needed)),
             unknown={e: len(self.runs[e]) - len(own) for e, own in flags.items() if len(own) < len(self.runs[e])},
         )
 
@@ -197,7 +199,7 @@ class _ScoredTask:
         return reach_of([run.crossing for run in known], longest, self.trained, others)
 
     def _evidence(
-        self, learned: Mapping[str, tuple[int, int]], study: StudyFacts, pairs: Sequence[Contrast]
+        self, learned: Mapping[str, tuple[int, int]], study: StudyFacts, pairs: Sequence[Contrast], needed: int
     ) -> TaskEvidence:
         lost = [(encoding, run) for encoding, own in self.runs.items() for run in own if run.diverged]
         return TaskEvidence(
@@ -210,7 +212,7 @@ class _ScoredTask:
             seen=self.scores.seen,
             ranges=self.ranges,
             learned=learned,
-            needed=FEWEST_SEEDS if len(self.encodings) > 1 else 0,
+            needed=needed if len(self.encodings) > 1 else 0,
             study=study,
             shown=self.shown,
             pairs=pairs,

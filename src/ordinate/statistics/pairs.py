@@ -42,15 +42,15 @@ class _Pair(NamedTuple):
     difference: Difference  # better minus worse
 
 
-def judge(endpoints: Sequence[Endpoint], alpha: float) -> Iterator[tuple[str, Contrast]]:
+def judge(endpoints: Sequence[Endpoint], alpha: float, fewest: int = FEWEST_SEEDS) -> Iterator[tuple[str, Contrast]]:
     """Every pair, by task, with its p value, corrected over all of them (see `holm`).
 
     A claim needs a corrected p below alpha and a probability of improvement whose interval lies above one half.
 
     Tests that cannot reach their threshold do not count: Fisher's where nearly all seeds learned the task or nearly
-    none, and Welch's with fewer seeds than a claim takes.
+    none, and Welch's with fewer seeds than a claim takes (`fewest`).
     """
-    pairs = [list(_tested(endpoint, alpha)) for endpoint in endpoints]
+    pairs = [list(_tested(endpoint, alpha, fewest)) for endpoint in endpoints]
     every = [pair for own in pairs for pair in own]
     least = [pair.least for pair in every]
     corrected = iter(holm([pair.p for pair in every], least, alpha))
@@ -80,7 +80,7 @@ def judge(endpoints: Sequence[Endpoint], alpha: float) -> Iterator[tuple[str, Co
             )
 
 
-def _tested(endpoint: Endpoint, alpha: float) -> Iterator[_Pair]:
+def _tested(endpoint: Endpoint, alpha: float, needed: int) -> Iterator[_Pair]:
     values = list(endpoint.values.values())
     if len(values) < 2:
         return
@@ -101,9 +101,9 @@ def _tested(endpoint: Endpoint, alpha: float) -> Iterator[_Pair]:
         scaled = Welch.of(Moments.of_log_errors(values, endpoint.sequences), better, worse)
         p = np.where(fewest < BOTH_SCALES, scaled.p(), np.maximum(scaled.p(), p))
         p = np.where(scaled.gap * plain.gap < 0, 1.0, p)  # both means must agree which encoding is better
-    p = np.where(fewest < FEWEST_SEEDS, 1.0, p)
+    p = np.where(fewest < needed, 1.0, p)
     gaps = plain.differences(1 - alpha, (-1.0, 1.0) if endpoint.bounded else None)
-    columns = (better.tolist(), worse.tolist(), p.tolist(), (fewest < FEWEST_SEEDS).tolist(), gaps)
+    columns = (better.tolist(), worse.tolist(), p.tolist(), (fewest < needed).tolist(), gaps)
     for a, b, own, few, gap in zip(*columns, strict=True):
         yield _Pair(a, b, own, float(few), gap)
 

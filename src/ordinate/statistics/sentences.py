@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from ordinate.statistics.alarms import Unfinished
 from ordinate.statistics.gap import share_kept
-from ordinate.statistics.holm import FEWEST_SEEDS
 from ordinate.statistics.interval import rate_interval
 from ordinate.statistics.looks import MARGIN
 from ordinate.statistics.phrases import (
@@ -60,7 +59,7 @@ def _bottom_line(analysis: Analysis, task: TaskAnalysis) -> list[str]:
         names = listed([called(name) for name in task.verdict.use], "or")
         best_first = " (best mean first)" if len(task.verdict.use) > 1 else ""
         return [f"Use {names}{best_first}: {_above(task)}", *_loses(task), *_holds(task), *_kept(task)]
-    return [*_holds(task), *_open(task), *_kept(task)]
+    return [*_holds(task), *_open(task, analysis.seeds_needed), *_kept(task)]
 
 
 def _kept(task: TaskAnalysis) -> list[str]:
@@ -176,7 +175,7 @@ def _above(task: TaskAnalysis) -> str:
     return "; ".join([", ".join(parts), *end]) + "."
 
 
-def _open(task: TaskAnalysis) -> list[str]:
+def _open(task: TaskAnalysis, needed: int) -> list[str]:
     """Where no encoding is above all others: what was seen, and what was not shown."""
     r = task.shown
     means = [cell for cell in r.cells if cell.interval is not None]
@@ -193,11 +192,11 @@ def _open(task: TaskAnalysis) -> list[str]:
         ]
     if task.reach and not any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in r.cells):
         return [f"{capital(at_headline(task))} every encoding that has a score is at the floor ({r.floor:.3f})."]
-    short = [cell.encoding for cell in r.cells if 0 < len(cell.seeds) < FEWEST_SEEDS <= len(task.seeds)]
+    short = [cell.encoding for cell in r.cells if 0 < len(cell.seeds) < needed <= len(task.seeds)]
     tied = named([cell.encoding for cell in means if _number(cell) == _number(best)])
     what = f"Not one encoding is shown to be above all others {at_headline(task)}"
     if short:
-        few = f"{'has' if len(short) == 1 else 'have'} fewer than the {FEWEST_SEEDS} seeds that it takes"
+        few = f"{'has' if len(short) == 1 else 'have'} fewer than the {seeds(needed)} that it takes"
         what = f"No recommendation {at_headline(task)}, where {named(short)} {few}"
     return [f"{what}; the best mean there, {_number(best)}, is that of {tied}."]
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Bool
 
-from ordinate.statistics.holm import FEWEST_SEEDS
 from ordinate.statistics.interval import unseen
 from ordinate.statistics.looks import MARGIN
 from ordinate.statistics.types import Basis, Contrast, Finding, Range, Verdict
@@ -15,16 +14,20 @@ Table = Bool[np.ndarray, "one two"]
 
 
 def conclude(
-    encodings: Sequence[str], shown: Range, pairs: Sequence[Contrast], learned: Mapping[str, tuple[int, int]]
+    encodings: Sequence[str],
+    shown: Range,
+    pairs: Sequence[Contrast],
+    learned: Mapping[str, tuple[int, int]],
+    needed: int,
 ) -> Verdict:
-    """The verdict on a task. `learned` is empty where unknown; too few seeds allow no recommendation."""
+    """The verdict on a task. `learned` is empty where unknown; fewer seeds than needed allow no recommendation."""
     seeds = min((len(cell.seeds) for cell in shown.cells if cell.seeds), default=0)
     missed = unseen(seeds) if seeds else None
     if len(encodings) < 2:
         return Verdict(Finding.ALONE, (), seeds, missed)
     if any(of for _, of in learned.values()) and not any(good for good, _ in learned.values()):
         return Verdict(Finding.NOT_LEARNED, (), seeds, missed)
-    if seeds < FEWEST_SEEDS:
+    if seeds < needed:
         return Verdict(Finding.OPEN, (), seeds, missed)
     tests = _Tests(encodings, shown, pairs)
     use = tests.top(*Basis)

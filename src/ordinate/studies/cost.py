@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.holm import FEWEST_SEEDS
+from ordinate.statistics.holm import seeds_needed
 from ordinate.statistics.looks import MOST
 from ordinate.studies.plan import PILOT_SHARE, Study
 from ordinate.training import RunConfig
@@ -62,7 +62,7 @@ def within(seconds: float, make: Callable[[int | None], Study], workers: int, ta
     for width, study in studies.items():
         timed, last = estimates(study), width == list(studies)[-1]
         assert isinstance(study.seeds, int)
-        fewest = study.seeds if "seeds" in taken else min(study.seeds, FEWEST_SEEDS)
+        fewest = study.seeds if "seeds" in taken else min(study.seeds, seeds_needed(study.tests))
         for share, seeds in [
             *((share, study.seeds) for share in (budgets if last else budgets[:1])),
             *((budgets[-1], fewer) for fewer in range(study.seeds - 1, fewest - 1, -1) if last),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ordinate.core.display import duration
-from ordinate.statistics.holm import FEWEST_SEEDS
+from ordinate.statistics.holm import seeds_needed
 from ordinate.studies import cost
 from ordinate.studies.compare import Job
 from ordinate.studies.plan import MANY
@@ -26,9 +26,10 @@ def forecast(job: Job) -> Forecast:
     lines = [f"{', '.join(study.tasks)}: {', '.join(study.encodings)}"]
     if study.gave_up:
         lines.append(f"to be done in time: {', '.join(study.gave_up)}")
-    if study.seeds != "auto" and study.seeds < FEWEST_SEEDS:
+    needed = seeds_needed(study.tests)
+    if study.seeds != "auto" and study.seeds < needed:
         few = f"{study.seeds} seed{'s' * (study.seeds != 1)}"
-        lines.append(f"{few} can claim nothing about two encodings: --seeds {FEWEST_SEEDS} can")
+        lines.append(f"{few} can claim nothing about two encodings: --seeds {needed} can")
     size = missing = study.size
     if study.size <= 20 * MANY:  # beyond, looking alone takes minutes
         state = StudyState(study, job.store)
