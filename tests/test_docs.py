@@ -1,5 +1,6 @@
 """The pages of the documentation show only what runs."""
 
+import json
 import re
 import runpy
 from pathlib import Path
@@ -25,6 +26,12 @@ def test_python_on_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.Mo
             exec(compile(block, f"{page} block {number}", "exec"), names)
         finally:
             torch.set_default_dtype(torch.float32)
+
+
+def test_errors_are_those_that_were_simulated() -> None:
+    errors = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "errors.py"))
+    (table,) = errors["TABLE"].findall(errors["PAGE"].read_text())
+    assert table == errors["rows"](json.loads(errors["RATES"].read_text())), "to write the table: python docs/errors.py"
 
 
 def test_alarms_are_described_as_their_classes_describe_them() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ordinate.statistics.alarms import Unfinished
+from ordinate.statistics.error_rates import false_claims
 from ordinate.statistics.gap import share_kept
 from ordinate.statistics.interval import rate_interval
 from ordinate.statistics.looks import MARGIN
@@ -269,7 +270,17 @@ def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
         lines.append(f"A claim takes {seeds(analysis.seeds_needed)}; there {verb} {len(task.seeds)}.")
     elif not claimed and any(p.outcome is not Outcome.SAME for p in task.pairs):
         lines.append(f"The tests tell no pair apart at a risk of {analysis.alpha:g}.")
-    return [*lines, *_failures(task, [p.better for own in claims.values() for p in own])]
+    lines += _failures(task, [p.better for own in claims.values() for p in own])
+    return [*lines, _error_rates(task)] if claimed else lines
+
+
+def _error_rates(task: TaskAnalysis) -> str:
+    """How often a comparison of this design claims what is not so."""
+    encodings, n, alike, rare = false_claims(len(task.encodings), task.verdict.seeds)
+    return (
+        f"Of simulated comparisons of {encodings} equal encodings with {n} seeds, {100 * alike:.0f} % claim a "
+        f"difference if all vary alike, and {100 * rare:.0f} % if half of them fail in one seed of five."
+    )
 
 
 def _failures(task: TaskAnalysis, better: Sequence[str]) -> list[str]:
