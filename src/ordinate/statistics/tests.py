@@ -16,7 +16,7 @@ ROUNDING = 1e-9  # tables this close are equally likely, computed in another ord
 SEQUENCES = 1_000  # of an evaluation set whose size is unknown
 BOTH_SCALES = 20  # seeds from which on means must differ as scores too, as they then vary like a normal variable
 
-Values = Sequence[float] | Num[np.ndarray, " n"]
+Values = Sequence[float] | Num[np.ndarray, " _"]  # samples that are compared may differ in size
 Each = Float[np.ndarray, " encodings"]
 Pairs = Float[np.ndarray, " pairs"]
 
