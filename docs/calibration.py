@@ -13,7 +13,8 @@ from ordinate import encodings, tasks
 from ordinate.results.run_result import RunResult
 from ordinate.statistics.observations import headline, range_name, trained_length
 from ordinate.statistics.phrases import reach_words, steps_words
-from ordinate.statistics.reach import Reach, Steps, reach
+from ordinate.statistics.length_curve import Point, crossing
+from ordinate.statistics.reach import Reach, Steps
 from ordinate.training import resolve
 
 HERE = Path(__file__).parent
@@ -108,8 +109,8 @@ def _cells(encoding: str, rows: list[dict[str, Any]], at: tuple[str, int], train
 
 
 def _reach(row: dict[str, Any], trained: int) -> float | None:
-    along = [(length, score) for split, length, score in row["scores"] if split in ("id", "ood")]
-    return reach(along, row["bar"], trained) or None
+    along = sorted(Point(length, score) for split, length, score in row["scores"] if split in ("id", "ood"))
+    return crossing(along, row["bar"]).length / trained or None
 
 
 def _rank(rows: list[dict[str, Any]], encoding: str) -> float:

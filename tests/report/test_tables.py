@@ -163,7 +163,7 @@ def test_a_summary_tells_words_means_and_intervals() -> None:
     assert first.items() <= titles.items() and titles["kept"] == "kept"
     inside, headline, beyond, _ = ranges = [r.name for r in task.ranges]
     assert [name for name in titles if name in ranges] == ranges
-    none = {"learned": "0 of 5 (0 to 52 %)", "steps": "120 (60 to 180)", "reach": "-"}
+    none = {"learned": "0 of 5 (0-52 %)", "steps": "120 (60 to 180)", "reach": "-"}
     assert none.items() <= rows["none"].items()
     here, there = task.ranges[0].cell("none").inside, task.shown.cell("none").unranked
     assert here is not None and there is not None  # shown, though not ranked

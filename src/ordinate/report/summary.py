@@ -67,7 +67,7 @@ COLUMNS = (
         "reach", "reach", lambda task, encoding: task.reach[encoding].median,
         lambda task, encoding: phrases.reach_words(task.reach[encoding]),
         "the length at which the score falls below the bar, interpolated, in multiples of the longest trained length: "
-        "the median over seeds with its 95 % interval (below six seeds, their range)",
+        "the median over seeds with its 95 % interval (below six seeds, their range); 4x+: at least 4x",
         applies=lambda task: bool(task.reach),
     ),
     SummaryColumn(

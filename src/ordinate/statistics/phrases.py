@@ -76,12 +76,12 @@ def _below(score: float, bar: float | None) -> str:
 
 
 def learned_words(learned: tuple[int, int], between: str = " of ") -> str:
-    """`4 of 6 (22 to 96 %)`, with the exact interval of the rate; `-` where no seed has a score in distribution."""
+    """`4 of 6 (22-96 %)`, with the exact interval of the rate; `-` where no seed has a score in distribution."""
     good, of = learned
     if not of:
         return "-"
     low, high = rate_interval(good, of)
-    return f"{good}{between}{of} ({100 * low:.0f} to {100 * high:.0f} %)"
+    return f"{good}{between}{of} ({100 * low:.0f}-{100 * high:.0f} %)"
 
 
 def mean_and_interval(mean: Interval | None) -> str:
@@ -127,11 +127,15 @@ def covered(task: TaskAnalysis) -> str:
 
 
 def reach_words(reach: Reach | None) -> str:
-    """`2.3x`, `2.3x (1.9x to 3x)`, `at least 4x`, `1x (not tested beyond)`, `-` where no seed learned the task."""
+    """`2.3x`, `2.3x (1.9x to 3x)`, `4x+` at the longest tested length, `-` where no seed learned the task."""
     if reach is None or reach.median is None:
         return "-"
     parts = reach_span(reach)
-    return reach_multiple(reach, reach.median) + (f" ({'; '.join(parts)})" if parts else "")
+    return _multiple(reach, reach.median) + (f" ({'; '.join(parts)})" if parts else "")
+
+
+def _multiple(reach: Reach, value: float) -> str:
+    return times(value) + "+" * reach.at_least(value)
 
 
 def reach_multiple(reach: Reach, value: float) -> str:
@@ -142,7 +146,7 @@ def reach_multiple(reach: Reach, value: float) -> str:
 def reach_span(reach: Reach) -> list[str]:
     """The interval of the median, and how many seeds end where nothing was tested."""
     low, high = reach.interval or (0.0, 0.0)
-    span = [] if times(low) == times(high) else [f"{times(low)} to {reach_multiple(reach, high)}"]
+    span = [] if times(low) == times(high) else [f"{times(low)} to {_multiple(reach, high)}"]
     return [*span, *untested(reach)]
 
 
