@@ -11,9 +11,9 @@ from typing import Any
 
 from ordinate import encodings, tasks
 from ordinate.results.run_result import RunResult
+from ordinate.statistics.length_curve import Point, crossing
 from ordinate.statistics.observations import headline, range_name, trained_length
 from ordinate.statistics.phrases import reach_words, steps_words
-from ordinate.statistics.length_curve import Point, crossing
 from ordinate.statistics.reach import Reach, Steps
 from ordinate.training import resolve
 
