@@ -54,20 +54,21 @@ def test_the_headline_tells_the_whole_story() -> None:
     first, second, third, *rest = said(observed(STORY))
     assert first == (
         "Use rope: above t5 and sinusoidal at OOD length 64 (2x) (mean 0.998) and over 1x to 4x (mean 0.998), above "
-        "learned over 1x to 4x (mean 0.998), above alibi and no encoding by the number of seeds that learned the task."
+        "learned over 1x to 4x (mean 0.998), above alibi and none (no encoding) by the number of seeds that "
+        "learned the task."
     )
     assert second == (
         "rope holds to at least 4x; t5 to 2.08x (2.08x to 2.1x); sinusoidal to 1.04x (1.03x to 1.04x); learned to "
-        "1.04x (1.03x to 1.04x); alibi and no encoding did not learn it."
+        "1.04x (1.03x to 1.04x); alibi and none (no encoding) did not learn it."
     )
     assert third == (
-        "Not ranked: alibi does not learn it (0.90) but keeps 44 % of that; no encoding does not learn it (0.50) but "
-        "keeps 20 % of that at OOD length 128 (4x)."
+        "Not ranked: alibi does not learn it (0.90) but keeps 44 % of that; none (no encoding) does not learn it (0.50) "
+        "but keeps 20 % of that at OOD length 128 (4x)."
     )
     assert rest[-2] == "6 seeds that all agree leave a failure rate of up to 39 % unseen."
     assert rest[-1].startswith("Of simulated comparisons of 6 equal encodings with 6 seeds, 3 % claim a difference")
     assert rest[0].startswith(
-        "Learned in more seeds: rope, t5, learned and sinusoidal over alibi and no encoding (6 of"
+        "Learned in more seeds: rope, t5, learned and sinusoidal over alibi and none (no encoding) (6 of"
     )
     assert len(rest) <= 5  # however many lengths are tested
 
@@ -110,13 +111,16 @@ def test_what_is_not_shown_is_said_to_be_open() -> None:
 def test_nobody_is_called_none() -> None:
     scores = {"none": STORY["rope"], "rope": STORY["sinusoidal"]}
     text = " ".join(said(observed(scores)))
-    assert text.startswith("Use no encoding: above rope at OOD") and "`none` (no encoding) holds to at least 4x" in text
+    assert (
+        text.startswith("Use none (no encoding): above rope at OOD")
+        and "none (no encoding) holds to at least 4x" in text
+    )
     other = said(observed({"none": STORY["rope"], "rope": STORY["rope"]}))[0]
-    assert other.startswith(("No encoding and rope hold", "rope and no encoding hold"))
+    assert other.startswith(("none (no encoding) and rope hold", "rope and none (no encoding) hold"))
     alone = said(observed({"none": STORY["alibi"], "rope": STORY["rope"]}))[1]
-    assert alone.endswith("; `none` (no encoding) did not learn it.")
+    assert alone.endswith("; none (no encoding) did not learn it.")
     only = said([replace(o, score=1.0) if o.encoding == "none" else o for o in observed({"none": (1,), "x": (1,)}, 3)])
-    assert only[1].endswith("the best mean there, 1.000, is that of `none` (no encoding).")
+    assert only[1].endswith("the best mean there, 1.000, is that of none (no encoding).")
 
 
 def test_nobody_learned_it() -> None:
@@ -254,7 +258,7 @@ def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
             "ID length 8: every encoding is at",
         ),
         (Floor("ood", 8, 0.1), "nothing can be compared there"),
-        (Gate({"none": (0, 6)}), "no encoding in 0 of 6"),
+        (Gate({"none": (0, 6)}), "none (no encoding) in 0 of 6"),
         (UnequalSeeds(6, {"b": 5}), "not all encodings have the same 6 seeds: b has 5"),
         (FewSeeds(1, 5), "there is 1 seed, and a claim about two encodings takes 5"),
         (FewSeeds(3, 5), "there are 3 seeds, and a claim"),

@@ -23,12 +23,12 @@ _OUTCOMES = {
 
 def called(encoding: str) -> str:
     """An encoding in a sentence, where `none` alone would be misread."""
-    return "no encoding" if encoding == "none" else encoding
+    return "none (no encoding)" if encoding == "none" else encoding
 
 
 def named(encodings: Sequence[str]) -> str:
-    """Some encodings as the subject of a sentence: `no encoding` alone would be misread."""
-    return "`none` (no encoding)" if list(encodings) == ["none"] else listed([called(name) for name in encodings])
+    """Some encodings in a sentence."""
+    return listed([called(name) for name in encodings])
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

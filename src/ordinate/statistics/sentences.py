@@ -112,7 +112,7 @@ def _holds(task: TaskAnalysis) -> list[str]:
     parts += _not_learned_by(task, tried)
     has = "has" if len(untried) == 1 else "have"
     parts += [f"{named(untried)} {has} no result"] if untried else []
-    return [f"{_beginning('; '.join(parts))}."] if parts else []
+    return [f"{'; '.join(parts)}."] if parts else []
 
 
 def _not_learned_by(task: TaskAnalysis, names: Sequence[str]) -> list[str]:
@@ -127,11 +127,6 @@ def _not_learned_by(task: TaskAnalysis, names: Sequence[str]) -> list[str]:
         ended += ["still rising"] if steps and steps.rising else []
         groups.setdefault(f" ({'; '.join(ended)})" if ended else "", []).append(name)
     return [f"{named(members)} did not learn it{why}" for why, members in groups.items()]
-
-
-def _beginning(text: str) -> str:
-    """A sentence may begin with the name of an encoding, which keeps its letters; other words get a capital."""
-    return capital(text) if text.startswith("no encoding") else text
 
 
 def _spread(reach: Reach) -> str:
