@@ -62,8 +62,8 @@ def test_the_headline_tells_the_whole_story() -> None:
         "1.04x (1.03x to 1.04x); alibi and none (no encoding) did not learn it."
     )
     assert third == (
-        "Not ranked: alibi does not learn it (0.90) but keeps 44 % of that; none (no encoding) does not learn it (0.50) "
-        "but keeps 20 % of that at OOD length 128 (4x)."
+        "Not ranked: alibi does not learn it (0.90) but keeps 44 % of that; none (no encoding) does not learn it "
+        "(0.50) but keeps 20 % of that at OOD length 128 (4x)."
     )
     assert rest[-2] == "6 seeds that all agree leave a failure rate of up to 39 % unseen."
     assert rest[-1].startswith("Of simulated comparisons of 6 equal encodings with 6 seeds, 3 % claim a difference")
