@@ -19,7 +19,7 @@ from ordinate.report.summary import SummaryColumn, summary_columns, summary_note
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
-from ordinate.statistics.phrases import MOST_LISTED, cell_words, counted, css_class, unranked_words
+from ordinate.statistics.phrases import MOST_LISTED, cell_words, counted, css_class, endpoints_words, unranked_words
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Analysis, Range, TaskAnalysis
 
@@ -110,7 +110,7 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
     mine = [(index, figure) for index, figure in enumerate(drawn) if figure.task == task.task]
     return {
         "name": task.task, "anchor": f"task-{anchor}", "metric": metric, "lengths": lengths,
-        "headline": task.shown.name, "needs": _needs(comparison.analysis), "analysis": task,
+        "endpoints": endpoints_words(task), "needs": _needs(comparison.analysis), "analysis": task,
         "sentences": sentences(comparison.analysis, task), "alarms": list(alarm_lines(task.alarms)),
         "columns": columns, "rows": [_row(task, encoding, columns) for encoding in task.encodings[:MOST_ROWS]],
         "note": summary_note(task, metric),

@@ -118,6 +118,11 @@ def at_headline(task: TaskAnalysis) -> str:
     return f"at {range_words(task)}"
 
 
+def endpoints_words(task: TaskAnalysis) -> str:
+    """What pairs are tested by: `at OOD length 64 (2x) and over 1x to 4x`."""
+    return at_headline(task) + (f" and {covered(task)}" if task.areas else "")
+
+
 def covered(task: TaskAnalysis) -> str:
     """The lengths of the area: `over 1x to 4x`."""
     lengths = [r.length for r in task.ranges if r.split == "ood"]
