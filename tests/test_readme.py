@@ -49,6 +49,8 @@ import shlex, sys
 from ordinate import compare
 from ordinate.cli import main
 from ordinate.text import prepare, request
+from ordinate.training import baselines
+baselines.SEQUENCES = 1000
 compare("binary_majority", "rope,none", quick=True, workers=0, dim=16, layers=1, steps=2, evaluation_sequences=20)
 prepare(request("text:notes", vocabulary=4096, valid=0.2), "data/notes", workers=0)
 for line in {lines!r}:
