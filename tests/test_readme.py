@@ -14,6 +14,7 @@ import pytest
 from ordinate import tasks
 from ordinate.core.encoding import FAMILIES, Encoding, ExtraInput
 from ordinate.report import summary
+from ordinate.training import baselines
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -25,6 +26,7 @@ BLOCKS = [text for language, text in FENCED if language == "python"]
 def test_python_in_the_readme_runs(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(BLOCKS) >= 2
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(baselines, "SEQUENCES", 1000)
     exec(compile(BLOCKS[number], f"README block {number}", "exec"), {})
 
 

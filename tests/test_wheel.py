@@ -15,7 +15,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TINY = ["dim=8", "heads=2", "layers=1", "steps=2", "batch=4", "evaluation_sequences=20", "lr=0.003"]
+TINY = [
+    "dim=8", "heads=2", "layers=1", "steps=2", "batch=4", "train_lengths=[3,5]", "ood_lengths=[7]",
+    "evaluation_sequences=20", "lr=0.003",
+]  # fmt: skip
 
 
 def run(*command: str | Path, folder: Path) -> str:

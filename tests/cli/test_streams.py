@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from .conftest import Program
+
 PROGRAM = f"{sys.executable} -m ordinate"
 
 
@@ -51,14 +53,14 @@ def test_letters_that_the_terminal_lacks_are_spelled_out(tmp_path: Path) -> None
     assert shown.returncode == 0 and "Press" in shown.stdout
 
 
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_what_is_no_file_is_not_waited_for(ordinate: Program, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "/dev/zero", "."):
-        done = shell(f"ordinate train k_back -e rope --dry-run --file {name}", tmp_path)
-        assert done.returncode == 2 and f"{name} is not a file: settings are read from a file" in done.stderr
+        done = ordinate("train", "k_back", "-e", "rope", "--dry-run", "--file", name)
+        assert done.code == 2 and f"{name} is not a file: settings are read from a file" in done.err
 
 
-def test_a_mark_of_byte_order_is_no_statement(tmp_path: Path) -> None:
+def test_a_mark_of_byte_order_is_no_statement(ordinate: Program, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_bytes(b"\xef\xbb\xbfsteps = 7\n")
-    done = shell("ordinate train k_back -e rope --dry-run --file run.toml", tmp_path)
-    assert json.loads(done.stdout)["steps"] == 7
+    done = ordinate("train", "k_back", "-e", "rope", "--dry-run", "--file", "run.toml")
+    assert json.loads(done.out)["steps"] == 7
