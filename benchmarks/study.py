@@ -21,7 +21,7 @@ from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig, train
 
 STEPS, SEEDS = 60, 4
-TINY = {"batch": 4, "evaluation_sequences": 20}
+TINY = {"batch": 4, "train_lengths": [4, 8], "ood_lengths": [12], "evaluation_sequences": 20}
 ENCODINGS = ",".join(KINDS)
 COMPARE = """
 import json, sys
