@@ -101,7 +101,7 @@ def test_models_that_cannot_take_an_encoding_are_refused() -> None:
     with torch.device("meta"):
         refused(hf.BertModel(hf.BertConfig(**plain)), "BertModel lies on meta")
     vit = hf.ViTModel(hf.ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=48))
-    refused(vit, "ViTModel does not read tokens")
+    refused(vit, "ViTModel has no table of token embeddings")
     cross = hf.BertConfig(**plain, is_decoder=True, add_cross_attention=True)
     refused(hf.BertModel(cross), "BertModel attends to another sequence too")
 
