@@ -14,8 +14,9 @@ from ordinate.core.config import to_dict
 from ordinate.store import open_store
 from ordinate.store.documents import content_sum
 from ordinate.studies import study_store
+from ordinate.studies.arm import Arm
 from ordinate.studies.plan import Study, plan
-from ordinate.studies.study_state import Arm, StudyState
+from ordinate.studies.study_state import StudyState
 from ordinate.training import train
 
 TASKS = ("k_back", "shift_pattern", "first_last", "modular_sum", "binary_majority")

@@ -12,10 +12,11 @@ from pathlib import Path
 from ordinate.statistics.phrases import cell_words
 from ordinate.store import Store, open_store
 from ordinate.studies import study_store
+from ordinate.studies.arm import Arm
 from ordinate.studies.local import Local
 from ordinate.studies.stages import seeds_to_report
 from ordinate.studies.study_analysis import analyze_study
-from ordinate.studies.study_state import Arm, StudyState
+from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig
 
 

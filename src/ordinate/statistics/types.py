@@ -1,4 +1,4 @@
-"""All that the scores of a comparison say, as plain data; `report` turns it into words."""
+"""All that the scores of a comparison say, as plain data; `sentences` and `phrases` turn it into text."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence

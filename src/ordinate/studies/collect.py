@@ -10,10 +10,11 @@ from ordinate.core.positions import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
 from ordinate.results.comparison import ComparedRun, Comparison, Curve, Profile, Settings, Sweep
 from ordinate.results.run_result import Machine
+from ordinate.studies.arm import Arm
 from ordinate.studies.plan import PILOT
 from ordinate.studies.stages import next_stage, seeds_to_report
 from ordinate.studies.study_analysis import analyze_study
-from ordinate.studies.study_state import Arm, StudyState
+from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig
 
 PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding

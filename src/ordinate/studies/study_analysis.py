@@ -11,7 +11,8 @@ from ordinate.statistics.reach import Steps
 from ordinate.statistics.types import Analysis, ArmFacts, StudyFacts, TaskAnalysis
 from ordinate.statistics.words import Word
 from ordinate.studies import study_store
-from ordinate.studies.study_state import Arm, StudyState
+from ordinate.studies.arm import Arm
+from ordinate.studies.study_state import StudyState
 
 RISE = 0.01  # of the score, by which a learning curve has to rise
 
