@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ordinate.results.comparison import RatePoint, Sweep
+from ordinate.studies.arm import Arm
 from ordinate.studies.plan import PILOT, PILOT_SHARE, RATES
-from ordinate.studies.study_state import Arm
 from ordinate.studies.sweep import HIGHEST, LOWEST, choose, grow, point, rung
 from ordinate.training import RunConfig
 
