@@ -84,15 +84,16 @@ def test_names_with_markup_stay_text() -> None:
     )
 
 
-def test_the_gap_is_of_the_seeds_that_count(filled: Store) -> None:
+def test_the_gap_of_seeds_that_are_not_ranked_is_shown(filled: Store) -> None:
     kept = study_store.find(filled, study(filled))
     comparison = collect(StudyState(kept.study, filled), kept.command)
     task = comparison.analysis.tasks[0]
     table = comparison_view.frame(summary_table(task, "accuracy", main_ranges(task)))
     assert list(table["encoding"]) == list(task.encodings)
     for row, encoding in zip(table.to_dict("records"), task.encodings, strict=True):
-        if task.learned[encoding][0] == 0:  # not ranked out of distribution
-            assert row["gap"] is None or row["gap"] != row["gap"]
+        beyond, inside = task.shown.cell(encoding), task.shown.cell(encoding).inside
+        if task.learned[encoding][0] == 0 and beyond.unranked is not None and inside is not None:
+            assert row["gap"] == pytest.approx(inside - beyond.unranked)
 
 
 @pytest.mark.parametrize("torn", ["", "{", "[]", json.dumps({"schema": 99})])

@@ -102,5 +102,5 @@ def test_the_gaps_are_means_of_the_runs_own_gaps() -> None:
         for name, gaps in (("gap", scores), ("loss_gap", losses)):
             known += len(gaps)
             mean = columns[name].value(task, arm.encoding)
-            assert (mean == pytest.approx(sum(gaps) / len(gaps), abs=1e-6)) if gaps else (mean is None), (name, arm)
+            assert (mean == pytest.approx(sum(gaps) / len(gaps), abs=5e-6)) if gaps else (mean is None), (name, arm)
     assert known
