@@ -17,7 +17,7 @@ from ordinate.core.task import UNSCORED
 from ordinate.training.config import RunConfig, resolve
 from ordinate.training.data import TrainingData, evaluation_sets
 from ordinate.training.optimizer import task_schedule
-from ordinate.training.trainer import CHECKED, check_every
+from ordinate.training.trainer import CURVE_SEQUENCES, check_every
 
 SETTINGS = {"lr": 0.001, "budget": "fixed"}
 KINDS = {
@@ -46,7 +46,7 @@ def run(config: RunConfig, kind: str) -> dict[str, float]:
     torch.manual_seed(config.seed)
     net, data, sets = model(kind), TrainingData(config, task), evaluation_sets(config, task)
     optimizer = torch.optim.AdamW(net.parameters(), lr=config.lr, betas=(0.9, 0.95), weight_decay=0.01)
-    valid = sets[0].batch.rows(0, CHECKED)
+    valid = sets[0].batch.rows(0, CURVE_SEQUENCES)
     for step in range(config.steps):
         batch = padded(data.parts(step))
         loss = F.cross_entropy(net(batch.tokens).flatten(0, 1), batch.targets.flatten(), ignore_index=UNSCORED)

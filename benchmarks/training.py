@@ -20,7 +20,7 @@ from ordinate.training.config import RunConfig, resolve
 from ordinate.training.data import EvaluationSet, PackedBatch, evaluation_set, pack
 from ordinate.training.environment import keep_memory
 from ordinate.training.evaluate import _score, evaluate
-from ordinate.training.trainer import CHECKED, TaskTrainer
+from ordinate.training.trainer import CURVE_SEQUENCES, TaskTrainer
 
 SHAPE = dict(dim=64, heads=4, layers=2, dropout=0.0, batch=64)
 
@@ -109,7 +109,7 @@ def shares(runs: Runs, rounds: int, names: list[str]) -> list[Row]:
         batch = pack(parts)
         output = begun.train_step(batch)
         valid = next(s for s in begun.sets if s.split == "valid")
-        some = replace(valid, batch=valid.batch.rows(0, CHECKED))
+        some = replace(valid, batch=valid.batch.rows(0, CURVE_SEQUENCES))
 
         def draw(begun: TaskTrainer = begun, step: list[int] = step) -> None:
             step[0] += 1

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from ordinate import InputError
 from ordinate.cli import bench
 from ordinate.training import overhead
+from ordinate.training.environment import describe
 from ordinate.training.overhead import BenchSizes, Overhead, measure
 from ordinate.training.step_memory import MeasuredLayer, peak
 
@@ -92,7 +94,8 @@ def test_an_interrupted_measurement_keeps_what_is_done(
     rows, ended = bench._measure(["none", "rope"], SMALL)
     assert [row.encoding for row in rows] == ["none"] and not ended
     assert "interrupted after 1 of 2" in capsys.readouterr().err
-    bench._print(bench._document(rows, SMALL), as_json=False, as_markdown=True)
+    document = {"machine": asdict(describe()), "sizes": asdict(SMALL), "rows": [asdict(row) for row in rows]}
+    bench._print(document, as_json=False, as_markdown=True)
     assert "| none | 0 | 0 | - | - | - | fused |" in capsys.readouterr().out
 
 

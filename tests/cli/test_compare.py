@@ -35,7 +35,7 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     done = ordinate(*QUICK, "--store", store)
     assert done.code == 0
     assert re.search(r"^6 runs, 0 done; up to about \d+ s with 1 worker, less where .* early; 1 MB in", done.err, re.M)
-    assert re.search(r"^3 seeds can claim nothing about 1 pairs?: --seeds 4 can$", done.err, re.M)
+    assert re.search(r"^3 seeds can claim nothing about two encodings: --seeds 5 can$", done.err, re.M)
     assert (
         len(
             re.findall(
@@ -50,10 +50,10 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert "Preliminary: one learning rate (0.01) for all encodings, not tuned." in done.out
     assert "Preliminary: 3 seeds where 6 are the rule." in done.out
     assert "Not enough seeds for a claim at OOD length 7 (1.4x): " in done.out
-    assert re.search(r"^A claim about .* takes 4 seeds; there are 3\.$", done.out, re.M)
+    assert re.search(r"^A claim takes 5 seeds; there are 3\.$", done.out, re.M)
     header = next(line for line in done.out.splitlines() if line.startswith("encoding"))
     assert re.split(r"  +", header.strip()) == [
-        "encoding", "verdict", "learned", "steps to learn", "reach", "gap", "loss gap", "ID length 5",
+        "encoding", "verdict", "learned", "steps to learn", "reach", "gap", "kept", "loss gap", "ID length 5",
         "OOD length 7 (1.4x)",
     ]  # fmt: skip
     page = Path(re.findall(r"Report: (.*)", done.err)[0])
@@ -66,10 +66,10 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert again.code == 0 and again.out == done.out and "6 runs, all done" in again.err
     assert finished(store) == before and set(before.values()) == {1}
 
-    more = ordinate(*QUICK, "--seeds", "4", "--store", store, "--json")
-    assert "8 runs, 6 done" in more.err and "can claim nothing" not in more.err
+    more = ordinate(*QUICK, "--seeds", "5", "--store", store, "--json")
+    assert "10 runs, 6 done" in more.err and "can claim nothing" not in more.err
     document = json.loads(more.out)
-    assert document["tasks"][0]["seeds"] == [1, 2, 3, 4] and document["preliminary"]
+    assert document["tasks"][0]["seeds"] == [1, 2, 3, 4, 5] and document["preliminary"]
 
     for form in ("md", "csv", "tex", "json", "html"):
         shown = ordinate("report", "--store", store, "--format", form, "-o", "-")
@@ -82,7 +82,7 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
         for row in run.result.evaluation
         if row.split == "id" and run.config["model"]["encoding"] == "rope"
     ]
-    assert means["rope", "id"] == pytest.approx(sum(scores) / 4)
+    assert means["rope", "id"] == pytest.approx(sum(scores) / 5)
 
 
 @pytest.mark.slow
@@ -134,7 +134,7 @@ def test_a_dry_run_tells_and_leaves_nothing(ordinate: Program, store: str) -> No
         (("compare", "k_back", "--within", "10m", "--seeds", "auto"), "--within plans the seeds itself"),
         (
             ("compare", "k_back", "--within", "1s", *SETTINGS[:5]),
-            "1 s are too short for any claim about 15 pairs",
+            "1 s are too short for any claim about these encodings",
         ),
         (("compare", "k_back", "--rates", "0.1", "lr=0.1"), "give one of them"),
         (("compare", "k_back", "--quick", "--rates", "0.1"), "--quick has no sweep"),
@@ -143,7 +143,7 @@ def test_a_dry_run_tells_and_leaves_nothing(ordinate: Program, store: str) -> No
         (("compare", "k_back", "--workers", "-1"), "workers must be at least"),
         (
             ("compare", "k_back", "--seeds", "10000"),
-            "60,018 runs: ask for fewer seeds, encodings or tasks, or give --yes",
+            "60,018 runs: choose fewer seeds, encodings or tasks, or give --yes",
         ),
         (("compare", "k_back", "--seeds", "200000"), "1,200,018 runs, and a comparison has at most 100,000"),
         (("compare", "k_back", "--store", "Makefile"), "Makefile is a file, not a folder of runs"),

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from ordinate.statistics.length_curve import Crossing, Point, area, crossing
+from ordinate.statistics.reach import Reach
 
 BAR = 0.95
 points_of_a_curve = st.lists(
@@ -75,3 +77,11 @@ def test_a_crossing_lies_between_its_lengths_and_a_higher_bar_comes_no_later(
     assert low.censored == all(p.score is not None and p.score >= min(one, two) for p in points)
     scaled = crossing([Point(3 * p.length, p.score) for p in points], min(one, two))
     assert scaled.length == pytest.approx(3 * low.length, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [6, 20, 499, 501, 20_000])
+def test_the_interval_of_the_median_leaves_out_as_many_as_the_binomial_allows(n: int) -> None:
+    reach = Reach(tuple(float(value) for value in range(n)), float(n))
+    assert reach.interval is not None
+    outside = int(reach.interval[0])  # of the numbers from 0 on
+    assert 2 * stats.binom.cdf(outside, n, 0.5) <= 0.0505 and 2 * stats.binom.cdf(outside + 2, n, 0.5) > 0.0495

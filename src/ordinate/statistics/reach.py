@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import median_low
+from statistics import NormalDist, median_low
 
 from ordinate.statistics.length_curve import Crossing
 
 OTHER_BARS = (0.9, 0.99)  # at which reach is given too, so that 0.949 and 0.951 do not tell two stories
+NORMAL = 500  # values from which on the number of them below the median is normal for all purposes
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ def reach_of(crossings: list[Crossing | None], longest: float, trained: int, oth
 
 def _outside(n: int) -> int:
     """How many values to leave out on each side: the median lies outside the others in at most one case in 20."""
+    if n > NORMAL:
+        return int((n - NormalDist().inv_cdf(0.975) * math.sqrt(n)) / 2)
     tail, left_out = 2.0 ** (1 - n), 0
     while tail + math.comb(n, left_out + 1) * 2.0 ** (1 - n) <= 0.05:
         left_out += 1
