@@ -87,7 +87,7 @@ def stop(page: Page) -> None:
 def test_it_opens_on_a_full_page(tab: Tab, address: str) -> None:
     tab.page.goto(address)
     expect(tab.page.get_by_role("heading", name="Which positional encoding?")).to_be_visible(timeout=SLOW)
-    expect(tab.page.get_by_text("Use rope: it holds to")).to_be_visible(timeout=SLOW)  # the example's verdict
+    expect(tab.page.get_by_text("rope holds to")).to_be_visible(timeout=SLOW)  # the example's verdict
     expect(tab.page.locator(".js-plotly-plot").first).to_be_visible(timeout=SLOW)
 
 

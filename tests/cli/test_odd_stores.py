@@ -98,7 +98,7 @@ def test_files_of_gigabytes_are_named_and_not_read(ordinate: Program, compared: 
         os.truncate(run / name, 2**33)
         code, found = checked(ordinate)
         (fault,) = found["damaged"]
-        assert code == 1 and fault["problem"].startswith(f"runs/{run.name}/{name} is damaged (it has 8,589,934,592 byt")
+        assert code == 1 and fault["problem"].startswith(f"runs/{run.name}/{name} is damaged (8,589,934,592 byt")
         (run / name).unlink()
         (run / name).write_bytes(before)
     (compared / "table.jsonl").touch()

@@ -9,6 +9,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from types import ModuleType
 
@@ -86,7 +87,7 @@ def test_every_one_can_be_shown(comparison: Comparison) -> None:
     assert set(maps) == set(task.encodings)
     for heat in maps.values():
         assert len(heat.panels) == 8 and all(panel.values.sum() > 1 for panel in heat.panels)
-    page = report.render(comparison, "md").replace("\\", "")
+    page = unescape(report.render(comparison, "md").replace("\\", ""))
     assert all(sentence in page for sentence in verdicts(comparison.analysis))
 
 
