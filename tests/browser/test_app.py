@@ -56,6 +56,7 @@ class Tab:
 
     def __init__(self, browser: Browser, address: str, width: int = 1400) -> None:
         self.page: Page = browser.new_page(viewport={"width": width, "height": 1400})
+        self.page.set_default_timeout(SLOW)
         self.complaints: list[str] = []
         here = (address, address.replace("http", "ws", 1), "data:", "blob:")
         self.page.on("request", lambda r: None if r.url.startswith(here) else self.complaints.append(r.url))
