@@ -50,7 +50,7 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert "Preliminary: one learning rate (0.01) for all encodings, not tuned." in done.out
     assert "Preliminary: 3 seeds where 6 are the rule." in done.out
     assert "Not enough seeds for a claim at OOD length 7 (1.4x): " in done.out
-    assert re.search(r"^A claim takes 5 seeds; there are 3\.$", done.out, re.M)
+    assert re.search(r"^A claim about scores takes 5 seeds; there are 3\.$", done.out, re.M)
     header = next(line for line in done.out.splitlines() if line.startswith("encoding"))
     *titles, last = re.split(r"  +", header.strip())
     assert titles == [

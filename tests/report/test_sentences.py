@@ -103,9 +103,9 @@ def test_what_is_not_shown_is_said_to_be_open() -> None:
     )
     assert not any("Use" in line or "unseen" in line for line in lines)
     few = said(observed(dict.fromkeys("abcdef", STORY["rope"]), 4))
-    assert few[-1] == "A claim takes 5 seeds; there are 4."
+    assert few[-1] == "A claim about scores takes 5 seeds; there are 4."
     one = said(observed({"a": STORY["rope"], "b": STORY["rope"]}, 1))
-    assert one[-1] == "A claim takes 5 seeds; there is 1."
+    assert one[-1] == "A claim about scores takes 5 seeds; there is 1."
 
 
 def test_nobody_is_called_none() -> None:
@@ -260,7 +260,7 @@ def test_learning_is_not_said_to_be_tested_at_longer_lengths() -> None:
         (Floor("ood", 8, 0.1), "nothing can be compared there"),
         (Gate({"none": (0, 6)}), "none (no encoding) in 0 of 6"),
         (UnequalSeeds(6, {"b": 5}), "not all encodings have the same 6 seeds: b has 5"),
-        (FewSeeds(1, 5), "there is 1 seed, and a claim about two encodings takes 5"),
+        (FewSeeds(1, 5), "there is 1 seed, and a claim about scores takes 5"),
         (FewSeeds(3, 5), "there are 3 seeds, and a claim"),
         (DivergedRuns((("b", 2),), beyond=True), "beyond the trained length is NaN: b (seed 2)"),
         (

@@ -165,7 +165,7 @@ def test_how_many_seeds_are_missing_is_said(seeds: int, use: tuple[str, ...]) ->
     task, lines = concluded(observed({"X": (1.0, 0.97), "Y": (1.0, 0.12)}, seeds))
     assert task.verdict.use == use
     there = "is" if seeds == 1 else "are"
-    assert bool(use) is not any(line == f"A claim takes 5 seeds; there {there} {seeds}." for line in lines)
+    assert bool(use) is not any(line == f"A claim about scores takes 5 seeds; there {there} {seeds}." for line in lines)
 
 
 def test_what_an_encoding_keeps_that_does_not_learn_it_is_said() -> None:

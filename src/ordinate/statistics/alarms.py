@@ -239,7 +239,7 @@ class FewSeeds(Alarm, kind="seeds"):
 
     def sentence(self) -> str:
         verb = "is" if self.seeds == 1 else "are"
-        return f"there {verb} {seeds(self.seeds)}, and a claim about two encodings takes {self.needed}"
+        return f"there {verb} {seeds(self.seeds)}, and a claim about scores takes {self.needed}"
 
 
 @dataclass(frozen=True)
@@ -365,7 +365,7 @@ class Ceiling(Alarm, kind="ceiling"):
 
 @dataclass(frozen=True)
 class Gate(Alarm, kind="gate"):
-    """Some seeds did not learn the task: they are not scored at longer lengths."""
+    """Some seeds did not learn the task: they are shown at longer lengths but not ranked."""
 
     learned: Mapping[str, tuple[int, int]]
 

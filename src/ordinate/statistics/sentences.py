@@ -82,12 +82,15 @@ def _loses(task: TaskAnalysis) -> list[str]:
     """Where an encoding that is not recommended has a mean that is higher by more than the smallest effect."""
     sign, lost = -1.0 if task.direction == "lower" else 1.0, []
     for r in task.ranges:
-        means = {cell.encoding: sign * cell.interval.mean for cell in r.cells if cell.interval is not None}
+        shown = {cell.encoding: cell.interval.mean if cell.interval else cell.unranked for cell in r.cells}
+        means = {name: sign * mean for name, mean in shown.items() if mean is not None}
         own = [means[name] for name in task.verdict.use if name in means]
         others = {name: mean for name, mean in means.items() if name not in task.verdict.use}
         if own and others and max(others.values()) > max(own) + MARGIN:
             best = max(others, key=lambda name: others[name])
-            lost.append(f"{range_title(task, r)} ({called(best)} {abs(others[best]):.3f} against {abs(max(own)):.3f})")
+            unranked = ", not ranked," if r.cell(best).interval is None else ""
+            against = f"{called(best)} {abs(others[best]):.3f}{unranked} against {abs(max(own)):.3f}"
+            lost.append(f"{range_title(task, r)} ({against})")
     return [f"Others are higher at {'; '.join(lost[-MOST_PARTS:])}."] if lost else []
 
 
@@ -190,7 +193,9 @@ def _open(task: TaskAnalysis, needed: int) -> list[str]:
         return [f"{capital(at_headline(task))} every encoding that has a score is at the floor ({r.floor:.3f})."]
     short = [cell.encoding for cell in r.cells if 0 < len(cell.seeds) < needed <= len(task.seeds)]
     tied = named([cell.encoding for cell in means if _number(cell) == _number(best)])
-    what = f"Not one encoding is shown to be above all others {at_headline(task)}"
+    small = any(pair.claim and pair.basis is not Basis.LEARNING for pair in task.pairs)
+    by = f" by {MARGIN:g}" if small and task.bar is not None else ""
+    what = f"Not one encoding is shown to be above all others{by} {at_headline(task)}"
     if short:
         few = f"{'has' if len(short) == 1 else 'have'} fewer than the {seeds(needed)} that it takes"
         what = f"No recommendation {at_headline(task)}, where {named(short)} {few}"
@@ -262,7 +267,7 @@ def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
             lines.append(f"{words} {at_headline(task)}: {_named(same)}.")
     if len(task.seeds) < analysis.seeds_needed:
         verb = "is" if len(task.seeds) == 1 else "are"
-        lines.append(f"A claim takes {seeds(analysis.seeds_needed)}; there {verb} {len(task.seeds)}.")
+        lines.append(f"A claim about scores takes {seeds(analysis.seeds_needed)}; there {verb} {len(task.seeds)}.")
     elif not claimed and any(p.outcome is not Outcome.SAME for p in task.pairs):
         lines.append(f"The tests tell no pair apart at a risk of {analysis.alpha:g}.")
     lines += _failures(task, [p.better for own in claims.values() for p in own])
