@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.statistics.analyze import analyze
+from ordinate.statistics.error_rates import FALSE_CLAIMS, false_claims
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Basis, Finding, TaskAnalysis
@@ -176,3 +177,25 @@ def test_what_an_encoding_keeps_that_does_not_learn_it_is_said() -> None:
     assert "Not ranked: alibi does not learn it (0.86) but keeps 84 % of that at OOD length 128 (4x)." in lines
     assert "alibi" not in task.means and "alibi" not in task.areas
     assert task.ranges[-1].cell("alibi").unranked == pytest.approx(0.726, abs=0.001)
+
+
+def test_a_seed_that_diverges_beyond_the_trained_length_has_learned_the_task() -> None:
+    """Table and sentence count the same seeds; the floor in a mean is named."""
+    items = observed({"X": (1.0, 0.97, 0.96, 0.95), "Y": (1.0, 0.2, 0.1, 0.1)}, 12)
+    first = min(item.seed for item in items)
+    items = [
+        replace(item, score=None, diverged=True)
+        if (item.encoding, item.seed, item.length) == ("X", first, 64)
+        else item
+        for item in items
+    ]
+    task, lines = concluded(items)
+    assert task.learned["X"] == (12, 12) and len(task.reach["X"].learned) == 12
+    assert not any("learned by" in line for line in lines)
+    assert any("failed seeds as the floor" in line for line in lines)
+
+
+@pytest.mark.parametrize(("encodings", "simulated"), [(2, 2), (5, 6), (6, 6), (7, 8), (40, 12)])
+def test_the_error_rates_are_of_a_design_that_is_no_smaller(encodings: int, simulated: int) -> None:
+    known, seeds, *rates = false_claims(encodings, 7)
+    assert (known, seeds) == (simulated, 6) and tuple(rates) == FALSE_CLAIMS[known, seeds]

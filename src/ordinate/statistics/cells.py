@@ -58,15 +58,15 @@ class CurveRules:
     def run(self, seed: int, learned: bool | None, diverged: bool, scored: bool, points: list[Point]) -> SeedRun:
         """A run with its curve: its scores in distribution and at longer lengths, by length."""
         gated = self.bar is not None and self.trained is not None
-        if learned is False or diverged or (gated and learned is None):
+        if learned is False or (gated and learned is None):
             return SeedRun(seed, learned, diverged, scored)
         first = crossing(points, self.bar) if self.bar is not None and learned else None
         others = tuple(crossing(points, bar).length for bar in OTHER_BARS) if first else ()
         outer = [point for point in points if self.trained is None or point.length >= self.trained]
         whole = None
-        if self.trained is None or (len(outer) > 2 and outer[0].length == self.trained):
+        if not diverged and (self.trained is None or (len(outer) > 2 and outer[0].length == self.trained)):
             whole = area(outer, self.floors)
-        return SeedRun(seed, learned, False, scored, first, others, whole)
+        return SeedRun(seed, learned, diverged, scored, first, others, whole)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ FALSE_CLAIMS: dict[tuple[int, int], tuple[float, float]] = {
 
 
 def false_claims(encodings: int, seeds: int) -> tuple[int, int, float, float]:
-    """The largest simulated design that is no larger, with its two rates."""
-    known = max((k for k, _ in FALSE_CLAIMS if k <= encodings), default=2)
+    """The simulated design with the next larger number of encodings and no more seeds, with its two rates."""
+    known = min((k for k, _ in FALSE_CLAIMS if k >= encodings), default=max(k for k, _ in FALSE_CLAIMS))
     most = max((n for _, n in FALSE_CLAIMS if n <= seeds), default=5)
     return known, most, *FALSE_CLAIMS[known, most]

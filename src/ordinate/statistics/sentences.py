@@ -1,6 +1,6 @@
 """Verdicts in sentences: what to use, how far each encoding holds, what was tested, what so few seeds cannot show."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ordinate.statistics.alarms import Unfinished
 from ordinate.statistics.error_rates import false_claims
@@ -171,7 +171,13 @@ def _above(task: TaskAnalysis) -> str:
     parts = [f"above {named(who)} {' and '.join(endpoint[b] for b in own)}" for own, who in groups.items() if own]
     cannot = [name for name in groups.get((), []) if not task.learned or task.learned[name][0]]
     end = [f"{named(cannot)} cannot go to {range_words(task)}"] if cannot else []
-    return "; ".join([", ".join(parts), *end]) + "."
+    return "; ".join([", ".join(parts) + _at_floor(task, use), *end]) + "."
+
+
+def _at_floor(task: TaskAnalysis, encodings: Iterable[str]) -> str:
+    """That seeds which did not learn the task are in these means, where there are any."""
+    failed = any(task.shown.cell(name).failed[0] for name in encodings)
+    return ", failed seeds as the floor" if failed and task.bar is not None else ""
 
 
 def _open(task: TaskAnalysis, needed: int) -> list[str]:
@@ -254,7 +260,7 @@ def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
         Basis.AREA: f"{capital(better)} {covered(task)}" if task.areas else "",
     }
     claims = {basis: [p for p in task.pairs if p.claim and p.basis is basis] for basis in titles}
-    lines += [f"{titles[basis]}: {_claims(own)}." for basis, own in claims.items() if own]
+    lines += [f"{titles[basis]}: {_claims(task, own)}." for basis, own in claims.items() if own]
     claimed = {frozenset((p.better, p.worse)) for own in claims.values() for p in own}
     for outcome, words in (
         (Outcome.ALIKE, "No difference above 0.02 (corrected for all pairs)"),
@@ -308,7 +314,7 @@ def _named(pairs: Sequence[Contrast]) -> str:
     return "; ".join(f"{called(p.better)} and {called(p.worse)}" for p in pairs)
 
 
-def _claims(pairs: Sequence[Contrast]) -> str:
+def _claims(task: TaskAnalysis, pairs: Sequence[Contrast]) -> str:
     """Who is better than whom, by at least how much, and how sure that is; those with the same losers share a part."""
     by_winner: dict[str, list[Contrast]] = {}
     for pair in pairs:
@@ -320,7 +326,8 @@ def _claims(pairs: Sequence[Contrast]) -> str:
     for group, winners in list(alike.items())[:MOST_PARTS]:
         members = [pair for better in winners for pair in by_winner[better]]
         p = max(pair.corrected for pair in members)
-        facts = f"{_by(members)}, {p_words(p)}"
+        scores = {name for pair in members if pair.basis is not Basis.LEARNING for name in (pair.better, pair.worse)}
+        facts = f"{_by(members)}{_at_floor(task, scores)}, {p_words(p)}"
         parts.append(f"{listed([*map(called, winners)])} over {listed([*map(called, group)])} ({facts})")
     return "; ".join([*parts, *more(list(alike), "such group")])
 
