@@ -162,7 +162,7 @@ def sweep(comparison: Comparison) -> Table:
     rows = tuple(
         (
             s.task, s.encoding, point.rate, point.score, None if point.score is None else point.error, point.loss,
-            point.rate in (s.tied or (s.chosen,)), point.rate == s.chosen and s.at_edge,
+            point.rate in s.used, point.rate == s.chosen and s.at_edge,
             *(point.outside.get(key) for key in outside),
         )
         for s in comparison.sweeps for point in s.points

@@ -157,19 +157,20 @@ def _mean_curve(encoding: str, curves: list[Curve], style: Style) -> Series:
 
 
 def rates(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | None:
-    """How the learning rate of each encoding was chosen."""
+    """The learning rates of each encoding, and those that its reported runs use."""
     sweeps = [sweep for sweep in comparison.sweeps if sweep.task == task.task and sweep.encoding in looks]
     if not any(len(sweep.points) > 1 for sweep in sweeps):
         return None
-    series, notes = [], ["Pilot seed, never reported. Large: chosen. Rings: within one standard error of the best."]
+    series, notes = (
+        [],
+        ["Pilot seed, never reported. Large: used by reported seeds, as within one standard error of the best."],
+    )
     for sweep in sweeps:
         name, style = sweep.encoding, looks[sweep.encoding]
         score = {point.rate: point.score for point in sweep.points}
         series.append(Series(name, tuple(score), tuple(score.values()), style, "mean", name))
-        tied = tuple(score.get(rate) for rate in sweep.tied)
-        series.append(Series(f"{name}, tied", sweep.tied, tied, style, "rings", group=name))
-        chosen = (score.get(sweep.chosen),)
-        series.append(Series(f"{name}, chosen", (sweep.chosen,), chosen, style, "points", group=name))
+        used = tuple(score.get(rate) for rate in sweep.used)
+        series.append(Series(f"{name}, used", sweep.used, used, style, "points", group=name))
         diverged = [f"{rate:g}" for rate, value in score.items() if value is None]
         notes += [f"{sweep.encoding} diverged at {', '.join(diverged)}."] if diverged else []
         notes += [f"{sweep.encoding}: the best rate is at the edge of the grid."] if sweep.at_edge else []

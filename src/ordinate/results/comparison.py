@@ -31,14 +31,19 @@ class RatePoint:
 
 @dataclass(frozen=True)
 class Sweep:
-    """How the learning rate of one encoding was chosen on one task."""
+    """The learning rates of one encoding on one task: all that were tried, and those that its reported runs use."""
 
     task: str
     encoding: str
     points: tuple[RatePoint, ...]  # by rate
     tied: tuple[float, ...]  # within one standard error of the best
-    chosen: float
+    chosen: float  # the middle of the tied rates around the best: the grid grows on its side
     at_edge: bool  # no tied rate is interior and the grid may not grow further
+
+    @property
+    def used(self) -> tuple[float, ...]:
+        """The tied rates, which are dealt out over the reported seeds."""
+        return self.tied or (self.chosen,)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ordinate.statistics.distributions import incomplete_beta, invert, quantile
 ENOUGH = 20  # values for the bootstrap; with 5, BCa covers only 84 % where it promises 95
 PLENTY = 2000  # values from which on the mean is normal for all purposes, and resamples would fill the memory
 RESAMPLES = 10_000
-SEQUENCES = 1_000  # that a score near 0 or 1 is thought to be counted on
+SEQUENCES = 1_000  # of an evaluation set whose size is unknown
 AT_ONCE = 2_000_000  # values: 16 MB
 
 Ends = tuple[Float[np.ndarray, " cells"], Float[np.ndarray, " cells"]]

@@ -10,10 +10,9 @@ from jaxtyping import Float, Num
 
 from ordinate.core.errors import InputError
 from ordinate.statistics.distributions import many_tails, quantiles
-from ordinate.statistics.interval import finite
+from ordinate.statistics.interval import SEQUENCES, finite
 
 ROUNDING = 1e-9  # tables this close are equally likely, computed in another order
-SEQUENCES = 1_000  # of an evaluation set whose size is unknown
 BOTH_SCALES = 20  # seeds from which on means must differ as scores too, as they then vary like a normal variable
 
 Values = Sequence[float] | Num[np.ndarray, " _"]  # samples that are compared may differ in size

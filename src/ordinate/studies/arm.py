@@ -21,7 +21,7 @@ class Arm:
     @property
     def rates(self) -> tuple[float, ...]:
         """Those that tie on the pilot seed: what tuning cannot tell apart must not decide beyond it."""
-        return (self.sweep.tied or (self.sweep.chosen,)) if self.sweep else (self.base.lr,)
+        return self.sweep.used if self.sweep else (self.base.lr,)
 
     def rate(self, seed: int) -> float:
         """Tied rates are dealt out over the reported seeds, so that intervals and tests include the choice."""
