@@ -20,8 +20,9 @@ from ordinate.studies import local
 from ordinate.studies.check import faults
 from ordinate.studies.compare import Job
 from ordinate.studies.executor import Plain
-from ordinate.studies.local import DEATHS, Local
+from ordinate.studies.local import Local
 from ordinate.studies.plan import Study
+from ordinate.studies.worker_pool import DEATHS
 from ordinate.training import baselines
 
 from ..studies import made

@@ -335,7 +335,7 @@ def test_a_comparison_goes_on_beside_a_damaged_run(whole: Whole, copied: Store) 
 
 def test_what_is_done_is_not_done_again(whole: Whole, copied: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """No run is touched, and no worker started."""
-    monkeypatch.setattr(local, "Worker", None)
+    monkeypatch.setattr(local, "LocalWorker", None)
     files = {path: path.stat().st_mtime_ns for path in copied.folder.rglob("*") if "studies" not in path.parts}
     for workers in (0, 2):
         found = compare(made.TASK, made.ENCODINGS, store=copied.folder, workers=workers, **made.SWEPT, **made.SETTINGS)

@@ -20,9 +20,10 @@ from ordinate.studies.collect import collect
 from ordinate.studies.compare import carry_out, compare
 from ordinate.studies.driver import driving
 from ordinate.studies.executor import Event, StudyStopped
-from ordinate.studies.local import DEATHS, Local
+from ordinate.studies.local import Local
 from ordinate.studies.plan import Study
 from ordinate.studies.study_state import StudyState
+from ordinate.studies.worker_pool import DEATHS
 from ordinate.training import RunConfig, checkpoint
 
 from . import made
