@@ -62,8 +62,8 @@ def test_the_headline_tells_the_whole_story() -> None:
         "1.04x (1.03x to 1.04x); alibi and none (no encoding) did not learn it."
     )
     assert third == (
-        "Not ranked: alibi does not learn it (0.90) but keeps 44 % of that; none (no encoding) does not learn it "
-        "(0.50) but keeps 20 % of that at OOD length 128 (4x)."
+        "Not ranked: alibi does not learn it (0.90) and keeps 44 % of that at OOD length 128 (4x); none (no encoding) "
+        "does not learn it (0.50) and keeps 20 % of that at OOD length 128 (4x)."
     )
     assert rest[-2] == "6 seeds that all agree leave a failure rate of up to 39 % unseen."
     assert rest[-1].startswith("Of simulated comparisons of 6 equal encodings with 6 seeds, 3 % claim a difference")
@@ -295,6 +295,27 @@ def test_the_table_of_a_terminal_has_a_row_per_encoding() -> None:
     unranked = {"verdict": "did not fit (0.90)", "reach": "-", "gap": "0.300", "kept": "67%"}
     assert unranked.items() <= dict(zip(titles, rows[4], strict=True)).items() and "0.598, not ranked" in rows[4]
     assert all(len(line.rstrip()) <= 110 for line in printed(analysis).splitlines())
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 180])
+def test_a_narrow_terminal_leaves_columns_out_and_breaks_no_cell(width: int) -> None:
+    steps = {"recall": {name: Steps((100, 200, None), 2000) for name in STORY}}
+    lines = printed(analyze(changed(observed(STORY), "t5", 32, {1}, 0.5), steps=steps), width).splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("encoding  "))
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines[start + 1 : start + 7]]
+    assert sorted(row[0] for row in rows) == sorted(STORY) and len({len(row) for row in rows}) == 1
+    assert all(len(line) <= width for line in lines)
+    assert any("0.968 [0.966, 0.970] 0.967, not ranked" in row for row in rows)
+    dropped = " ".join(lines[start + 7 : start + 9])
+    assert ("No room for verdict" in dropped and "--format md" in dropped) is (width < 180)
+
+
+def test_a_baseline_that_is_not_known_is_not_printed() -> None:
+    """A file of losses without a chance level has no "best baseline 0.00"."""
+    items = [replace(o, chance=0.0, floor=0.0) for o in observed({"a": (1, 0.9), "b": (1, 0.8)})]
+    for own in (items, [replace(o, bar=None, direction="lower") for o in items]):
+        text = printed(analyze(own))
+        assert "(trained to 32, no chance level given)" in text and "0.00 at" not in text
 
 
 def test_all_verdicts_name_their_task() -> None:

@@ -297,11 +297,11 @@ class TestUse:
         ]
         assert only(beyond).means["a"] == pytest.approx((6 * 0.9 + 2 * CHANCE) / 8, abs=0.01)
 
-    def test_failing_is_not_learning_it_also_where_that_is_tested(self) -> None:
+    def test_in_distribution_a_seed_that_failed_has_its_own_score(self) -> None:
         inside = [o for o in observed({"a": (0.99, 0), "b": (0.96, 0)}, 8, 0.001) if o.split == "id"]
         task = only(changed(inside, "a", "id", {1}, 0.94))
         assert task.shown.split == "id" and task.shown.cell("a").failed == (1, 8)
-        assert task.means["a"] == pytest.approx((7 * 0.99 + CHANCE) / 8, abs=0.01) and "a" not in task.verdict.use
+        assert task.means["a"] == pytest.approx((7 * 0.99 + 0.94) / 8, abs=0.001) and task.learned["a"] == (7, 8)
 
     def test_better_scores_do_not_make_up_for_learning_less_often(self) -> None:
         items = observed({"a": (1, 0.9), "b": (1, 0.5)}, 20)

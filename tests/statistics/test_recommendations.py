@@ -1,6 +1,8 @@
 """Recommendations that a review found to mislead, built from its figures: each is now right."""
 
+import math
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -177,6 +179,13 @@ def test_what_an_encoding_keeps_that_does_not_learn_it_is_said() -> None:
     assert "Not ranked: alibi does not learn it (0.86) but keeps 84 % of that at OOD length 128 (4x)." in lines
     assert "alibi" not in task.means and "alibi" not in task.areas
     assert task.ranges[-1].cell("alibi").unranked == pytest.approx(0.726, abs=0.001)
+    _, lines = concluded(
+        observed({"alibi": (0.864, 0.738, 0.73, None), "none": (0.6, 0.3, 0.2, 0.12), "rope": (1.0, 0.98, 0.98, 0.98)})
+    )
+    assert (
+        "Not ranked: alibi does not learn it (0.86) but keeps 84 % of that at OOD length 96 (3x); none (no encoding) "
+        "does not learn it (0.60) and keeps 20 % of that at OOD length 128 (4x)."
+    ) in lines
 
 
 def test_a_seed_that_diverges_beyond_the_trained_length_has_learned_the_task() -> None:
@@ -193,6 +202,94 @@ def test_a_seed_that_diverges_beyond_the_trained_length_has_learned_the_task() -
     assert task.learned["X"] == (12, 12) and len(task.reach["X"].learned) == 12
     assert not any("learned by" in line for line in lines)
     assert any("failed seeds as the floor" in line for line in lines)
+
+
+def test_in_distribution_every_seed_has_its_own_score() -> None:
+    """0.999 against 0.799 was claimed as 0.999: a seed below the bar is not ranked beyond, and that is all."""
+    task, lines = concluded(observed({"X": (0.999,), "Y": (0.799,)}))
+    (pair,) = (pair for pair in task.pairs if pair.basis is Basis.SCORES)
+    shown = [task.shown.cell(name).interval for name in ("X", "Y")]
+    assert pair.means == pytest.approx([own.mean for own in shown if own])
+    assert pair.difference.mean == pytest.approx(0.2, abs=1e-3) and task.means["Y"] == pytest.approx(0.799, abs=1e-3)
+    assert any("X over Y (mean difference 0.200, 6 seeds each" in line for line in lines)
+    assert any(line.startswith("Learned in more seeds: X over Y (6 of 6 against 0 of 6") for line in lines)
+    assert not any("the floor" in line for line in lines)
+    lost = [replace(o, score=None, diverged=True) if (o.encoding, o.seed) == ("Y", 2) else o for o in observed(
+        {"X": (0.999,), "Y": (0.799,)}
+    )]  # fmt: skip
+    task, lines = concluded(lost)
+    assert task.means["Y"] == pytest.approx((5 * 0.799 + FLOOR) / 6, abs=1e-3)
+    assert any("diverged seeds as the floor" in line for line in lines)
+
+
+def test_the_area_of_a_seed_that_failed_has_its_own_score_in_distribution() -> None:
+    items = failing(observed({"X": (1.0, 0.97, 0.95), "Y": (1.0, 0.2, 0.1)}, 12), "X", {3}, 0.8)
+    task, lines = concluded(items)
+    width, first = math.log(3), math.log(2)  # lengths 1x, 2x and 3x; the floor beyond 1x
+    failed = (first * (0.8 + FLOOR) / 2 + (width - first) * FLOOR) / width
+    learned = [own for name, own in _areas(items).items() if name != ("X", 3) and name[0] == "X"]
+    assert task.areas["X"] == pytest.approx((sum(learned) + failed) / 12)
+    assert any("failed seeds as the floor beyond 1x" in line for line in lines)
+
+
+def _areas(items: list[Observation]) -> dict[tuple[str, int], float]:
+    """The trapezoidal rule over log length."""
+    curves: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for item in items:
+        curves.setdefault((item.encoding, item.seed), []).append((math.log(item.length), item.score or 0.0))
+    return {
+        run: sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(sorted(points))) / math.log(3)
+        for run, points in curves.items()
+    }
+
+
+def test_a_score_that_is_nan_at_one_length_is_the_floor_there_alone() -> None:
+    """The table has the seed's score at 2x, so the test has it too."""
+    items = [
+        replace(o, score=None, diverged=True) if (o.encoding, o.seed, o.length) == ("X", 1, 96) else o
+        for o in observed({"X": (1.0, 0.9, 0.8), "Y": (1.0, 0.5, 0.3)})
+    ]
+    task, _ = concluded(items)
+    cell = task.shown.cell("X").interval
+    assert cell is not None and cell.n == 6 and task.means["X"] == pytest.approx(cell.mean)
+    floored = _areas([replace(o, score=FLOOR) if o.diverged else o for o in items])
+    assert task.areas["X"] == pytest.approx(sum(own for (name, _), own in floored.items() if name == "X") / 6)
+
+
+def test_lengths_that_some_encodings_lack_are_named() -> None:
+    """They have no area, so nothing is tested over all lengths: it was said nowhere."""
+    items = observed({"X": (1.0, 0.97, 0.9, 0.8), "Y": (1.0, 0.6, 0.5, 0.4)})
+    _, lines = concluded([o for o in items if (o.encoding, o.length) != ("Y", 128)])
+    assert (
+        "Not tested: Y (6 seeds) at OOD length 128 (4x). So these seeds are not compared over 1x to 4x: add these "
+        "rows, with an empty score where an encoding cannot go."
+    ) in lines
+    _, lines = concluded([o for o in items if o.encoding != "Y" or o.length != 64 or o.seed > 1])
+    assert any(
+        line.startswith(
+            "Not tested: Y (2 seeds) at OOD length 64 (2x). So these seeds are not compared at OOD length 64"
+        )
+        for line in lines
+    )
+    _, lines = concluded(failing([o for o in items if (o.encoding, o.length) != ("Y", 128)], "Y", set(range(6))))
+    assert not any(line.startswith("Not tested") for line in lines)  # they count as the floor anyway
+
+
+def test_a_recommendation_names_claims_that_are_too_small_to_count() -> None:
+    """Y was claimed to be higher at 2x by 0.019, and "Use X" said nothing of it."""
+    scores: dict[str, tuple[Score, ...]] = {"X": (1.0, 0.97, 0.9, 0.8), "Y": (1.0, 0.985, None, None)}
+    task, lines = concluded(observed(scores))
+    assert any(pair.claim and (pair.better, pair.basis) == ("Y", Basis.SCORES) for pair in task.pairs)
+    assert lines[0].startswith("Use X: above Y over 1x to 4x")
+    assert (
+        lines[1] == "Y is higher than X at OOD length 64 (2x) by 0.015, below the smallest effect that counts (0.02)."
+    )
+
+
+def test_a_loss_that_is_lower_elsewhere_is_not_called_higher() -> None:
+    losses = observed({"X": (0.3, 0.4, 0.9), "Y": (0.3, 0.8, 0.5), "Z": (0.9, 0.95, 0.95)})
+    _, lines = concluded([replace(o, bar=None, direction="lower") for o in losses])
+    assert not any("higher" in line for line in lines)
 
 
 @pytest.mark.parametrize(("encodings", "simulated"), [(2, 2), (5, 6), (6, 6), (7, 8), (40, 12)])

@@ -78,13 +78,15 @@ def show_result(result: "RunResult", config: "RunConfig", out: "Console | None" 
     """The run's row of the summary, its scores by length beside the baselines, and remarks."""
     from rich.text import Text
 
+    from ordinate.report.terminal import left_out
     from ordinate.report.terminal import table as summary
     from ordinate.studies.study_analysis import analyze_run
 
     out = out or console(120)
     named = config.model.encoding if isinstance(config.model.encoding, str) else ", ".join(config.model.encoding)
     out.print(Text.assemble("\n", (config.task, "bold"), " with ", (named, "bold"), f", seed {config.seed}"))
-    out.print(summary(analyze_run(result, named, config.seed, config.steps)), "")
+    task = analyze_run(result, named, config.seed, config.steps)
+    out.print(summary(task, out.width), left_out(task, out.width))
     out.print(_scores(result))
     for line in _remarks(result, config):
         out.print(line)

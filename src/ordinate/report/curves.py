@@ -183,8 +183,8 @@ def rates(comparison: Comparison, task: TaskAnalysis, looks: Looks) -> Chart | N
 
 
 def references(points: Sequence[tuple[int, float, float]], bar: float | None) -> list[Series]:
-    """What guessing, and reading without order, would score: from lengths with their chance and floor."""
-    if not points:
+    """What guessing, and reading without order, would score: from lengths with their chance and floor, if known."""
+    if not any(floor for *_, floor in points):
         return []
     (x, chance, floor), best = zip(*points, strict=True), "floor" if bar is not None else "best baseline"
     levels = {f"chance, {best}": floor} if chance == floor else {"chance": chance, best: floor}

@@ -365,7 +365,7 @@ class Ceiling(Alarm, kind="ceiling"):
 
 @dataclass(frozen=True)
 class Gate(Alarm, kind="gate"):
-    """Some seeds did not learn the task: they are shown at longer lengths but not ranked."""
+    """Some seeds did not learn the task: they are shown but not ranked at longer lengths."""
 
     learned: Mapping[str, tuple[int, int]]
 
@@ -378,7 +378,7 @@ class Gate(Alarm, kind="gate"):
     def sentence(self) -> str:
         whose = listed([f"{called(encoding)} in {good} of {of}" for encoding, (good, of) in self.learned.items()])
         return (
-            f"not every seed learned the task: {whose}; seeds that did not are shown at longer lengths but not ranked"
+            f"not every seed learned the task: {whose}; seeds that did not are shown but not ranked at longer lengths"
         )
 
 

@@ -122,9 +122,7 @@ class _ScoredTask:
             start = [r for r in self.ranges if (r.split, r.length) == ("id", self.trained)]
             floor = area([Point(r.length, r.floor) for r in (*start, *longer)], None)
             assert floor is not None
-            found.append(
-                self._endpoint(Basis.AREA, lambda encoding: {r.seed: r.area for r in self.runs[encoding]}, floor)
-            )
+            found.append(self._endpoint(Basis.AREA, self._areas, floor))
         return found
 
     def _headline_values(self, encoding: str) -> dict[int, float | None]:
@@ -132,8 +130,14 @@ class _ScoredTask:
         columns = zip(cell.seeds, cell.scores, cell.counted, strict=True)
         return {seed: score if counts else None for seed, score, counts in columns}
 
+    def _areas(self, encoding: str) -> dict[int, float | None]:
+        """None of an encoding that no seed learned the task with: it is not ranked beyond the trained length."""
+        runs = self.runs[encoding]
+        ranked = any(run.area is not None and run.learned is not False for run in runs)
+        return {run.seed: run.area if ranked else None for run in runs}
+
     def _endpoint(self, basis: Basis, values: Callable[[str], dict[int, float | None]], floor: float) -> Endpoint:
-        """One value of each seed. A seed that failed counts as the floor, of a loss as the worst that any seed has.
+        """One value of each seed. A failed seed without one counts as the floor, of a loss as the worst of any seed.
 
         An encoding without any seed that has a value cannot go there, and is not compared.
         """
@@ -145,7 +149,7 @@ class _ScoredTask:
         for encoding, own in known.items():
             if any(score is not None for score in own.values()):
                 failed = {run.seed for run in self.runs[encoding] if run.failed}
-                every = [failure if seed in failed else score for seed, score in own.items()]
+                every = [failure if score is None and seed in failed else score for seed, score in own.items()]
                 found[encoding] = tuple(score for score in every if score is not None)
         sequences = self.shown.sequences
         top = floor if sequences is None else band(floor, sequences)[1]

@@ -29,7 +29,7 @@ class SeedRun:
     scored: bool  # it has a score in distribution
     crossing: Crossing | None = None  # where its scores fall below the bar, if it learned the task
     at_other_bars: tuple[float, ...] = ()  # the same at OTHER_BARS, lengths only
-    area: float | None = None  # under its scores from the trained length on
+    area: float | None = None  # under its scores from the trained length on; beyond it the floor, if not learned
 
     @property
     def failed(self) -> bool:
@@ -58,15 +58,26 @@ class CurveRules:
     def run(self, seed: int, learned: bool | None, diverged: bool, scored: bool, points: list[Point]) -> SeedRun:
         """A run with its curve: its scores in distribution and at longer lengths, by length."""
         gated = self.bar is not None and self.trained is not None
-        if learned is False or (gated and learned is None):
+        if gated and learned is None:
             return SeedRun(seed, learned, diverged, scored)
         first = crossing(points, self.bar) if self.bar is not None and learned else None
         others = tuple(crossing(points, bar).length for bar in OTHER_BARS) if first else ()
+        return SeedRun(seed, learned, diverged, scored, first, others, self._area(learned, diverged, points))
+
+    def _area(self, learned: bool | None, diverged: bool, points: list[Point]) -> float | None:
+        """From the trained length on; None without a score there, or with one longer length only.
+
+        Beyond it a run that did not learn the task has the floor, as has one that diverged where it has no score.
+        """
         outer = [point for point in points if self.trained is None or point.length >= self.trained]
-        whole = None
-        if not diverged and (self.trained is None or (len(outer) > 2 and outer[0].length == self.trained)):
-            whole = area(outer, self.floors)
-        return SeedRun(seed, learned, diverged, scored, first, others, whole)
+        if self.trained is not None:
+            if len(outer) < 3 or outer[0].length != self.trained or outer[0].score is None:
+                return None
+            if learned is False:
+                outer = [outer[0], *(Point(point.length, None) for point in outer[1:])]
+        if diverged:
+            outer = [point._replace(missing=False) for point in outer]
+        return area(outer, self.floors)
 
 
 @dataclass(frozen=True)

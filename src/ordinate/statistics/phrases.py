@@ -10,6 +10,7 @@ from ordinate.statistics.words import Word
 
 USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
 MOST_LISTED, FIRST = 40, 12  # names that a sentence lists; of more than that, so many
+MOST_PARTS = 12  # of a sentence; all of them are in the tables
 
 _PLURAL = {Word.SOLVES: "solve", Word.FITS: "fit"}
 _OUTCOMES = {
@@ -35,6 +36,12 @@ def listed(names: Sequence[str], last: str = "and") -> str:
     """`a, b and c`; of hundreds the first few, and how many more there are."""
     *most, end = names if len(names) <= MOST_LISTED else [*names[:FIRST], f"{len(names) - FIRST:,} more"]
     return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def more(things: Sequence[object], what: str) -> list[str]:
+    """The end of a sentence that does not name all of so many."""
+    left = len(things) - MOST_PARTS
+    return [f"and {left:,} more {what}{'s' * (left > 1)}, all of them in the tables"] if left > 0 else []
 
 
 def seeds(n: int) -> str:
@@ -65,11 +72,11 @@ def cell_words(cell: Cell) -> str:
         counts = sorted(cell.words.items(), key=lambda item: -item[1])
         return "mixed: " + ", ".join(f"{n} {_PLURAL.get(word, word) if n > 1 else word}" for word, n in counts)
     if cell.word is Word.DID_NOT_FIT and cell.inside is not None and cell.interval is None:
-        return f"did not fit ({_below(cell.inside, cell.bar)})"
+        return f"did not fit ({below_bar(cell.inside, cell.bar)})"
     return cell.word.value
 
 
-def _below(score: float, bar: float | None) -> str:
+def below_bar(score: float, bar: float | None) -> str:
     """With as many digits as it takes to see that it is below the bar: 0.949 and not 0.95."""
     digits = next((n for n in range(2, 16) if bar is None or round(score, n) < bar), 16)
     return f"{score:.{digits}f}"

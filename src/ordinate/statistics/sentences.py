@@ -1,21 +1,22 @@
 """Verdicts in sentences: what to use, how far each encoding holds, what was tested, what so few seeds cannot show."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ordinate.statistics.alarms import Unfinished
-from ordinate.statistics.error_rates import false_claims
+from ordinate.statistics.evidence import FEW, at_floor, evidence
 from ordinate.statistics.gap import share_kept
-from ordinate.statistics.interval import rate_interval
 from ordinate.statistics.looks import MARGIN
 from ordinate.statistics.phrases import (
+    MOST_PARTS,
     at_headline,
+    below_bar,
     called,
     capital,
     counted,
     covered,
     listed,
+    more,
     named,
-    p_words,
     range_title,
     range_words,
     reach_multiple,
@@ -23,12 +24,11 @@ from ordinate.statistics.phrases import (
     seeds,
 )
 from ordinate.statistics.reach import Reach
-from ordinate.statistics.types import Analysis, Basis, Cell, Contrast, Finding, Outcome, TaskAnalysis
+from ordinate.statistics.types import Analysis, Basis, Cell, Finding, Range, TaskAnalysis
 from ordinate.statistics.verdict import matters
 from ordinate.statistics.words import Word
 
-FEW = 6  # pairs that a sentence lists
-MOST_PARTS = 12  # of a sentence; all pairs are in their table
+MOST_OF_IT = 0.7  # the share of a score that is worth a "but" where the task was not learned
 
 
 def verdicts(analysis: Analysis) -> list[str]:
@@ -59,27 +59,35 @@ def _bottom_line(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     if finding is Finding.USE:
         names = listed([called(name) for name in task.verdict.use], "or")
         best_first = " (best mean first)" if len(task.verdict.use) > 1 else ""
-        return [f"Use {names}{best_first}: {_above(task)}", *_loses(task), *_holds(task), *_kept(task)]
+        return [
+            f"Use {names}{best_first}: {_above(task)}",
+            *_loses(task),
+            *_slightly_above(task),
+            *_holds(task),
+            *_kept(task),
+        ]
     return [*_holds(task), *_open(task, analysis.seeds_needed), *_kept(task)]
 
 
 def _kept(task: TaskAnalysis) -> list[str]:
-    """What encodings that no seed learned the task with keep of what they learned, at the longest tested length."""
+    """What encodings that no seed learned the task with keep of what they learned, each at its longest length."""
     longer = [r for r in task.ranges if r.split == "ood"]
-    tried = [name for name, (good, of) in task.learned.items() if of and not good]
-    if not longer or task.inside is None:
+    if task.inside is None:
         return []
     parts = []
-    for name in tried:
-        inside, kept = task.inside.cell(name).inside, share_kept(task, name, longer[-1])
-        if inside is not None and kept is not None:
-            parts.append(f"{called(name)} does not learn it ({inside:.2f}) but keeps {100 * kept:.0f} % of that")
-    where = f"at {range_title(task, longer[-1])}"
-    return [f"Not ranked: {'; '.join([*parts[:MOST_PARTS], *more(parts, 'encoding')])} {where}."] if parts else []
+    for name in (name for name, (good, of) in task.learned.items() if of and not good):
+        inside = task.inside.cell(name).inside
+        longest = next((r for r in reversed(longer) if r.cell(name).unranked is not None), None)
+        kept = None if longest is None else share_kept(task, name, longest)
+        if inside is not None and longest is not None and kept is not None:
+            verb = "but keeps" if kept >= MOST_OF_IT else "and keeps"
+            learned = f"{called(name)} does not learn it ({below_bar(inside, task.bar)})"
+            parts.append(f"{learned} {verb} {100 * kept:.0f} % of that at {range_title(task, longest)}")
+    return [f"Not ranked: {'; '.join([*parts[:MOST_PARTS], *more(parts, 'encoding')])}."] if parts else []
 
 
 def _loses(task: TaskAnalysis) -> list[str]:
-    """Where an encoding that is not recommended has a mean that is higher by more than the smallest effect."""
+    """Where an encoding that is not recommended has a mean that is better by more than the smallest effect."""
     sign, lost = -1.0 if task.direction == "lower" else 1.0, []
     for r in task.ranges:
         shown = {cell.encoding: cell.interval.mean if cell.interval else cell.unranked for cell in r.cells}
@@ -91,7 +99,21 @@ def _loses(task: TaskAnalysis) -> list[str]:
             unranked = ", not ranked," if r.cell(best).interval is None else ""
             against = f"{called(best)} {abs(others[best]):.3f}{unranked} against {abs(max(own)):.3f}"
             lost.append(f"{range_title(task, r)} ({against})")
-    return [f"Others are higher at {'; '.join(lost[-MOST_PARTS:])}."] if lost else []
+    better = "higher" if task.direction == "higher" else "lower"
+    return [f"Others are {better} at {'; '.join(lost[-MOST_PARTS:])}."] if lost else []
+
+
+def _slightly_above(task: TaskAnalysis) -> list[str]:
+    """Claims against a recommended encoding that are too small to count."""
+    bounded, use = task.bar is not None, task.verdict.use
+    pairs = [pair for pair in task.pairs if pair.claim and pair.worse in use and not matters(pair, bounded=bounded)]
+    endpoint = {Basis.SCORES: at_headline(task), Basis.LEARNING: "in the share of seeds that learned the task"}
+    parts = [
+        f"{called(pair.better)} is higher than {called(pair.worse)} {endpoint.get(pair.basis) or covered(task)} by "
+        f"{abs(pair.difference.mean):.3f}"
+        for pair in pairs
+    ]
+    return [f"{'; '.join(parts[:MOST_PARTS])}, below the smallest effect that counts ({MARGIN:g})."] if parts else []
 
 
 def _holds(task: TaskAnalysis) -> list[str]:
@@ -141,14 +163,43 @@ def _spread(reach: Reach) -> str:
 
 
 def _missing(task: TaskAnalysis) -> list[str]:
-    """Seeds of which it is unknown whether they learned the task, and what to add."""
-    if not task.unknown:
-        return []
-    whose = listed([f"{called(name)} ({seeds(n)})" for name, n in task.unknown.items()])
-    return [
-        f"No score in distribution at length {task.trained}: {whose}. Whether these seeds learned the task is unknown, "
-        f"so they are not compared: add rows with split id and length {task.trained}."
-    ]
+    """Rows without which seeds are not compared, and what to add."""
+    lines = []
+    if task.unknown:
+        whose = listed([f"{called(name)} ({seeds(n)})" for name, n in task.unknown.items()])
+        lines.append(
+            f"No score in distribution at length {task.trained}: {whose}. Whether these seeds learned the task is "
+            f"unknown, so they are not compared: add rows with split id and length {task.trained}."
+        )
+    longer = [r for r in task.ranges if r.split == "ood"]
+    untested = {r.key: own for r in (longer if len(longer) > 1 else [task.shown]) if (own := _untested(task, r))}
+    if untested:
+        parts = []
+        for r in task.ranges:
+            if r.key in untested:
+                whose = listed([f"{called(name)} ({seeds(n)})" for name, n in untested[r.key].items()])
+                parts.append(f"{whose} at {range_title(task, r)}")
+        where = [at_headline(task)] if task.shown.key in untested else []
+        where += [covered(task)] if len(longer) > 1 else []
+        lines.append(
+            f"Not tested: {'; '.join([*parts[:MOST_PARTS], *more(parts, 'length')])}. So these seeds are not compared "
+            f"{' nor '.join(where)}: add these rows, with an empty score where an encoding cannot go."
+        )
+    return lines
+
+
+def _untested(task: TaskAnalysis, r: Range) -> dict[str, int]:
+    """Encodings with the number of their seeds that would count on a range but have no row there."""
+    missing = {name: len(_may_count(task, name).difference(r.cell(name).seeds)) for name in task.encodings}
+    return {name: n for name, n in missing.items() if n}
+
+
+def _may_count(task: TaskAnalysis, encoding: str) -> set[int]:
+    """The seeds that learned the task; all of them without scores in distribution, and for a loss."""
+    if task.inside is None or task.bar is None:
+        return {seed for r in task.ranges for seed in r.cell(encoding).seeds}
+    cell = task.inside.cell(encoding)
+    return {seed for seed, score in zip(cell.seeds, cell.scores, strict=True) if score and score >= task.bar}
 
 
 def _above(task: TaskAnalysis) -> str:
@@ -169,15 +220,10 @@ def _above(task: TaskAnalysis) -> str:
         Basis.LEARNING: "by the number of seeds that learned the task",
     }
     parts = [f"above {named(who)} {' and '.join(endpoint[b] for b in own)}" for own, who in groups.items() if own]
+    shown = {basis for own in groups for basis in own if basis is not Basis.LEARNING}
     cannot = [name for name in groups.get((), []) if not task.learned or task.learned[name][0]]
     end = [f"{named(cannot)} cannot go to {range_words(task)}"] if cannot else []
-    return "; ".join([", ".join(parts) + _at_floor(task, use), *end]) + "."
-
-
-def _at_floor(task: TaskAnalysis, encodings: Iterable[str]) -> str:
-    """That seeds which did not learn the task are in these means, where there are any."""
-    failed = any(task.shown.cell(name).failed[0] for name in encodings)
-    return ", failed seeds as the floor" if failed and task.bar is not None else ""
+    return "; ".join([", ".join(parts) + at_floor(task, use, shown), *end]) + "."
 
 
 def _open(task: TaskAnalysis, needed: int) -> list[str]:
@@ -249,102 +295,3 @@ def _number(cell: Cell) -> str:
 
 def _mean(value: float | None) -> str:
     return "no score" if value is None else f"{value:.3f}"
-
-
-def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
-    """What the tests allow to be said, learning first, and what so few seeds cannot see."""
-    lines, better = [], "higher score" if task.direction == "higher" else "lower loss"
-    titles = {
-        Basis.LEARNING: "Learned in more seeds",
-        Basis.SCORES: f"{capital(better)} {at_headline(task)}",
-        Basis.AREA: f"{capital(better)} {covered(task)}" if task.areas else "",
-    }
-    claims = {basis: [p for p in task.pairs if p.claim and p.basis is basis] for basis in titles}
-    lines += [f"{titles[basis]}: {_claims(task, own)}." for basis, own in claims.items() if own]
-    claimed = {frozenset((p.better, p.worse)) for own in claims.values() for p in own}
-    for outcome, words in (
-        (Outcome.ALIKE, "No difference above 0.02 (corrected for all pairs)"),
-        (Outcome.OPEN, "Not told apart"),
-        (Outcome.FEW_SEEDS, "Not enough seeds for a claim"),
-    ):
-        same = [p for p in task.pairs if p.outcome is outcome and p.basis is Basis.SCORES]
-        same = [p for p in same if frozenset((p.better, p.worse)) not in claimed]
-        if same:
-            lines.append(f"{words} {at_headline(task)}: {_named(same)}.")
-    if len(task.seeds) < analysis.seeds_needed:
-        verb = "is" if len(task.seeds) == 1 else "are"
-        lines.append(f"A claim about scores takes {seeds(analysis.seeds_needed)}; there {verb} {len(task.seeds)}.")
-    elif not claimed and any(p.outcome is not Outcome.SAME for p in task.pairs):
-        lines.append(f"The tests tell no pair apart at a risk of {analysis.alpha:g}.")
-    lines += _failures(task, [p.better for own in claims.values() for p in own])
-    return [*lines, _error_rates(task)] if claimed else lines
-
-
-def _error_rates(task: TaskAnalysis) -> str:
-    """How often a comparison of this design claims what is not so."""
-    encodings, n, alike, rare = false_claims(len(task.encodings), task.verdict.seeds)
-    return (
-        f"Of simulated comparisons of {encodings} equal encodings with {n} seeds, {100 * alike:.0f} % claim a "
-        f"difference if all vary alike, and {100 * rare:.0f} % if half of them fail in one seed of five."
-    )
-
-
-def _failures(task: TaskAnalysis, better: Sequence[str]) -> list[str]:
-    """How often those that are claimed to be better failed; where they never did, what so few seeds cannot see."""
-    failed = {name: task.shown.cell(name).failed for name in dict.fromkeys(better)}
-    failing = [name for name, (bad, _) in failed.items() if bad]
-    rates = []
-    for name in failing[:MOST_PARTS]:
-        (bad, of), (low, high) = failed[name], rate_interval(*failed[name])
-        rates.append(
-            f"{named([name])} in {bad} of {seeds(of)}, a rate of {100 * bad / of:.0f} % (95 % interval "
-            f"{100 * low:.0f} to {100 * high:.0f} %)"
-        )
-    lines = [f"Failed: {'; '.join([*rates, *more(failing, 'encoding')])}."] if rates else []
-    if task.verdict.unseen is not None and len(failing) < len(failed):
-        n, leave = seeds(task.verdict.seeds), "leaves" if task.verdict.seeds == 1 else "leave"
-        agree = f"Where no seed failed, {n} {leave}" if rates else f"{n} that all agree {leave}"
-        lines.append(f"{agree} a failure rate of up to {100 * task.verdict.unseen:.0f} % unseen.")
-    return lines
-
-
-def _named(pairs: Sequence[Contrast]) -> str:
-    if len(pairs) > FEW:
-        return f"{len(pairs)} pairs"
-    return "; ".join(f"{called(p.better)} and {called(p.worse)}" for p in pairs)
-
-
-def _claims(task: TaskAnalysis, pairs: Sequence[Contrast]) -> str:
-    """Who is better than whom, by at least how much, and how sure that is; those with the same losers share a part."""
-    by_winner: dict[str, list[Contrast]] = {}
-    for pair in pairs:
-        by_winner.setdefault(pair.better, []).append(pair)
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for better, own in by_winner.items():
-        alike.setdefault(tuple(sorted(pair.worse for pair in own)), []).append(better)
-    parts = []
-    for group, winners in list(alike.items())[:MOST_PARTS]:
-        members = [pair for better in winners for pair in by_winner[better]]
-        p = max(pair.corrected for pair in members)
-        scores = {name for pair in members if pair.basis is not Basis.LEARNING for name in (pair.better, pair.worse)}
-        facts = f"{_by(members)}{_at_floor(task, scores)}, {p_words(p)}"
-        parts.append(f"{listed([*map(called, winners)])} over {listed([*map(called, group)])} ({facts})")
-    return "; ".join([*parts, *more(list(alike), "such group")])
-
-
-def more(things: Sequence[object], what: str) -> list[str]:
-    """The end of a sentence that does not name all of so many."""
-    left = len(things) - MOST_PARTS
-    return [f"and {left:,} more {what}{'s' * (left > 1)}, all of them in the tables"] if left > 0 else []
-
-
-def _by(pairs: Sequence[Contrast]) -> str:
-    """The smallest difference of some pairs."""
-    least = min(pairs, key=lambda pair: abs(pair.difference.mean))
-    some = "from " * (len({pair.difference.mean for pair in pairs}) > 1)
-    if least.basis is Basis.LEARNING:
-        (good, of), (bad, also) = ((round(m * n), n) for m, n in zip(least.means, least.seeds, strict=True))
-        return f"{some}{good} of {of} against {bad} of {also}"
-    counts = sorted({n for pair in pairs for n in pair.seeds})
-    span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"mean difference {some}{abs(least.difference.mean):.3f}, {span} seeds each"
