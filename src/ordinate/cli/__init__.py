@@ -10,7 +10,7 @@ from typing import NoReturn
 import typer
 from typer import Option
 
-from ordinate.cli import analyze, bench, compare, lm, report, show, status, store, train
+from ordinate.cli import analyze, bench, compare, lm, report, show, status, store, study, train
 from ordinate.cli import app as app_command
 from ordinate.cli import list as list_command
 from ordinate.core.errors import InputError, brief
@@ -30,6 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("compare")(compare.run)
+app.add_typer(study.app, name="study")
 app.command("report")(report.run)
 app.command("analyze")(analyze.run)
 app.command("list")(list_command.run)

@@ -1,4 +1,4 @@
-"""`ordinate list`: the encodings or the tasks."""
+"""`ordinate list`: the encodings, the tasks or the studies."""
 
 import json
 import sys
@@ -16,10 +16,14 @@ from ordinate.core.errors import InputError, brief, plugin_errors
 class Kind(StrEnum):
     encodings = "encodings"
     tasks = "tasks"
+    studies = "studies"
 
 
 def run(kind: Kind = Argument(help="What to list."), as_json: AsJson = False) -> None:
-    """List all encodings, or all tasks."""
+    """List all encodings, all tasks, or the studies that come with the program."""
+    if kind is Kind.studies:
+        _studies(as_json)
+        return
     from ordinate import encodings, tasks
 
     source, show = (encodings, _encodings) if kind is Kind.encodings else (tasks, _tasks)
@@ -38,6 +42,19 @@ def run(kind: Kind = Argument(help="What to list."), as_json: AsJson = False) ->
         print(f"ordinate: {brief(problem)}", file=sys.stderr)
     if broken:
         raise typer.Exit(1)
+
+
+def _studies(as_json: bool) -> None:
+    """The question of each."""
+    from ordinate.studies.study_file import titles
+
+    found = titles()
+    if as_json:
+        print(json.dumps([{"name": name, "question": question} for name, question in found.items()], indent=1))
+        return
+    out, width = console(160), max(map(len, found))
+    for name, question in found.items():
+        out.print(f"{name.ljust(width)}  {question}", no_wrap=True, overflow="ellipsis")
 
 
 def _lines(rows: list[dict[str, str]]) -> list[str]:

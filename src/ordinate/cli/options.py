@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Option
+from typer import Argument, Option
 
 from ordinate.core.errors import InputError
 
@@ -15,6 +15,7 @@ StoreFolder = Annotated[Path, Option("--store", help="Folder of the runs.")]
 SettingsFile = Annotated[Path | None, Option("--file", "-f", help="A TOML file of settings; KEY=VALUE overrides it.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document to stdout.")]
 Encodings = Annotated[str | None, Option("--encodings", "-e", help="Encodings, as in rope,alibi,'learned(rows=64)'.")]
+StudyName = Annotated[str, Argument(help="A study that `ordinate list studies` names, or a TOML file.")]
 Workers = Annotated[
     int | None, Option("--workers", help="Worker processes (default: one per core); 0: run in this process.")
 ]

@@ -1,37 +1,72 @@
-"""`ordinate report`: a stored comparison as a page or as tables."""
+"""`ordinate report`: a stored comparison or study as a page or as tables."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
+from ordinate.cli.console import console
 from ordinate.cli.options import RUNS, StoreFolder
 from ordinate.core.errors import InputError
 
+if TYPE_CHECKING:
+    from ordinate.store import Store
+    from ordinate.studies.study_store import StoredStudy
+
 
 def run(
-    study: str = Argument("", help="The first digits of a study's id; default: the latest one."),
+    study: str = Argument(
+        "", help="A study or a task, as in s4-k-back or k_back, or the first digits of an id; default: the latest."
+    ),
     output: Path | None = Option(None, "--output", "-o", help="File to write; - for stdout."),
-    form: str = Option("html", "--format", help="html, md, csv, tex or json."),
+    form: str | None = Option(None, "--format", help="html, md, csv, tex or json (default: html)."),
     figures: bool = Option(False, "--figures", help="Also write every figure as PDF and PNG."),
     store: StoreFolder = RUNS,
 ) -> None:
-    """Write the report of a comparison from its stored results; nothing is run."""
+    """Write the report of a comparison or study from its stored results; nothing is run.
+
+    What the store does not have may have come with the program: `ordinate report s4-k-back` works at once.
+    """
     from ordinate import report
+    from ordinate.cli.study.report import report as report_study
     from ordinate.report.output import deliver
-    from ordinate.store import open_store
-    from ordinate.studies import study_store
+    from ordinate.report.terminal import show
+    from ordinate.store.examples import Examples
+    from ordinate.studies import study_file
     from ordinate.studies.collect import collect
     from ordinate.studies.study_state import StudyState
 
-    report.known(form)
-    if figures and (output is not None or form != "html"):
+    report.known(form or "html")
+    if figures and (output is not None or form not in (None, "html")):
         raise InputError("--figures writes beside the page of the study: leave out -o and --format, or --figures")
-    runs = open_store(store)
-    kept = study_store.find(runs, study)
+    if study in study_file.names() or study.endswith(".toml"):
+        if figures:
+            raise InputError(f"--figures belongs to one comparison, and {study} has several: leave it out")
+        report_study(study, output, form, store)
+        return
+    runs, kept = _find(store, study)
     comparison = collect(StudyState(kept.study, runs), kept.command)
     if not comparison.analysis.tasks:
         raise InputError(f"study {comparison.id} has no finished run to report yet: go on with  {kept.again}")
-    if output is None and form == "html":
+    if output is None and form is None and isinstance(runs, Examples):
+        show(comparison.analysis, console())
+    elif output is None and form in (None, "html"):
         print(report.write(comparison, kept.folder, figures=figures))
-        return
-    deliver(report.pieces(comparison, form), output)
+    else:
+        deliver(report.pieces(comparison, form or "html"), output)
+
+
+def _find(store: Path, name: str) -> "tuple[Store, StoredStudy]":
+    """In the store, else among what comes with the program."""
+    from ordinate.store import open_store
+    from ordinate.store.examples import open_examples
+    from ordinate.studies import study_store
+
+    own = open_store(store)
+    try:
+        return own, study_store.find(own, name)
+    except InputError:
+        shipped = open_examples()
+        if not name or not study_store.has(shipped, name):
+            raise
+        return shipped, study_store.find(shipped, name)

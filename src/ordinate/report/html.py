@@ -31,13 +31,9 @@ MOST_CHIPS = 100  # encodings named above everything else
 
 def page(comparison: Comparison) -> str:
     """The whole document."""
-    jinja2 = optional("jinja2")
+    template = environment().from_string(page_part("template.html.jinja"))
     from markupsafe import Markup  # comes with jinja2
 
-    strict = jinja2.StrictUndefined
-    environment = jinja2.Environment(autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"words": cell_words, "css_class": css_class, "unranked": unranked_words}
-    template = environment.from_string(_part("template.html.jinja"))
     looks = styles(comparison.analysis.encodings)
     drawn = figures(comparison)
     shown_tasks = comparison.analysis.tasks[:MOST_TASKS]
@@ -61,10 +57,19 @@ def page(comparison: Comparison) -> str:
         tables={table.name: _table(table, looks) for table in all_tables},
         machine={key: _text(value) for key, value in machine.items()},
         checksum=hashlib.sha256(results.encode("utf-8", "backslashreplace")).hexdigest(),
-        style=Markup(_part("style.css")), script=Markup(_part("page.js")), plotly=Markup(_plotly()),
-        data=Markup(_for_script(behind)),
+        style=Markup(page_part("style.css")), script=Markup(page_part("page.js")), plotly=Markup(plotly_script()),
+        data=Markup(for_script(behind)),
     )  # fmt: skip
     return document.lstrip()
+
+
+def environment() -> Any:
+    """What templates of pages are made with: every text is escaped, and an unknown name is an error."""
+    jinja2 = optional("jinja2")
+    strict = jinja2.StrictUndefined
+    made = jinja2.Environment(autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True)
+    made.filters |= {"words": cell_words, "css_class": css_class, "unranked": unranked_words}
+    return made
 
 
 def _left_out(analysis: Analysis) -> list[str]:
@@ -83,16 +88,16 @@ def _left_out(analysis: Analysis) -> list[str]:
     ]
 
 
-def _part(name: str) -> str:
+def page_part(name: str) -> str:
     return files("ordinate.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _plotly() -> str:
+def plotly_script() -> str:
     """Plotly's program. It holds no end of a script today; if it ever did, the page would end there."""
     return str(optional("plotly.offline").get_plotlyjs()).replace("</script", r"<\/script").replace("<!--", r"<\!--")
 
 
-def _for_script(content: Any) -> str:
+def for_script(content: Any) -> str:
     """JSON that no text in it can end, whatever names people choose."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"})

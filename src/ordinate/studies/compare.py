@@ -57,6 +57,7 @@ class Job:
     store: Store
     executor: Executor
     command: str  # that makes it again, in whatever store
+    title: str = ""  # the study and part that it belongs to
 
     @property
     def again(self) -> str:
@@ -71,7 +72,7 @@ class Job:
     def carry_out(self, watch: EventWatch, begin: Begin | None = None) -> Comparison:
         """Store the study, do its missing runs, and collect the comparison."""
         self.store.check_writable()
-        study_store.save(self.store, self.study, self.command)
+        study_store.save(self.store, self.study, self.command, self.title)
         try:
             with driving(self.folder):
                 state = carry_out(self.study, self.store, self.executor, watch, begin)

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ordinate.core.display import printable
 from ordinate.core.errors import InputError, OtherVersionError, nearest
 from ordinate.store import Store
 from ordinate.store.documents import check_sum, known_schema, write_document
@@ -12,6 +13,8 @@ from ordinate.store.files import folder_fault, read_json, refuse_link
 from ordinate.store.store import by_age, without
 from ordinate.studies.command import check_command
 from ordinate.studies.plan import Study, name_of
+
+_BESIDE = ("schema", "command", "title", "sum")  # what the id of a study does not depend on
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class StoredStudy:
     study: Study
     folder: Path
     command: str  # without its store
+    title: str = ""  # the study and part that it was made for: `s4-k-back: as stated`
 
     @property
     def again(self) -> str:
@@ -33,7 +37,7 @@ def folder_of(store: Store, study: Study) -> Path:
     return store.folder / "studies" / study.id
 
 
-def save(store: Store, study: Study, command: str) -> StoredStudy:
+def save(store: Store, study: Study, command: str, title: str = "") -> StoredStudy:
     """Write `study.json`, before the first run."""
     folder = _all(store) / study.id
     if (folder / "study.json").exists():
@@ -44,12 +48,12 @@ def save(store: Store, study: Study, command: str) -> StoredStudy:
         except InputError:
             pass  # damaged: it is written again
     folder.mkdir(parents=True, exist_ok=True)
-    write_document(folder / "study.json", {"command": command, **study.as_dict()}, indent=1)
-    return StoredStudy(study, folder, command)
+    write_document(folder / "study.json", {"command": command, "title": title, **study.as_dict()}, indent=1)
+    return StoredStudy(study, folder, command, title)
 
 
 def find(store: Store, start: str = "") -> StoredStudy:
-    """The study whose id starts with `start`; without one, the last that was started."""
+    """The study whose id starts with `start`, or the last one of the task or title `start`; without one, the last."""
     if store.folder.exists() and not store.folder.is_dir():
         raise InputError(f"{store.folder} is a file, not a folder of runs")
     known = names(store)
@@ -58,11 +62,33 @@ def find(store: Store, start: str = "") -> StoredStudy:
     if not known:
         raise InputError(f"no study in {store.folder} yet: start one with  ordinate compare k_back{store.option}")
     found = [name for name in known if name.startswith(start)]
+    if not found and (named := _find_by_name(store, known, start)):
+        return named
     if not found:
         raise InputError(f"no study {start!r} in {store.folder}: {nearest(start, known)}")
     if start and len(found) > 1:
         raise InputError(f"{len(found)} studies start with {start!r}: give more digits")
     return _read(store.folder / "studies" / found[-1])
+
+
+def has(store: Store, name: str) -> bool:
+    """Whether `find` finds something."""
+    try:
+        return bool(find(store, name))
+    except InputError:
+        return False
+
+
+def _find_by_name(store: Store, known: list[str], name: str) -> StoredStudy | None:
+    """The last study of this title, or else of this task alone."""
+    same_task = None
+    for study_id in reversed(known):
+        with suppress(InputError):  # a damaged study does not block another
+            kept = _read(store.folder / "studies" / study_id)
+            if kept.title == name:
+                return kept
+            same_task = same_task or (kept if kept.study.tasks == (name,) else None)
+    return same_task
 
 
 def find_by_command(store: Store, command: str) -> StoredStudy | None:
@@ -97,15 +123,15 @@ def _read(folder: Path) -> StoredStudy:
     try:
         check_sum(content)
         command = check_command(content.get("command"))
-        if (
-            name_of({key: value for key, value in content.items() if key not in ("schema", "command", "sum")})
-            != folder.name
-        ):
+        title = content.get("title", "")
+        if not isinstance(title, str) or not printable(title):
+            raise ValueError("its title is none")
+        if name_of({key: value for key, value in content.items() if key not in _BESIDE}) != folder.name:
             raise ValueError("its content has another name")
     except ValueError as error:
         raise InputError(f"{folder / 'study.json'} is damaged ({error}): move it away") from error
     try:
-        kept = StoredStudy(Study.from_dict(content), folder, command)
+        kept = StoredStudy(Study.from_dict(content), folder, command, title)
         if kept.study.id != folder.name:
             raise ValueError("it says the same in another way")
         return kept

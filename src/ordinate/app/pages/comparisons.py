@@ -54,4 +54,6 @@ def _title(store: Store, kept: StoredStudy) -> str:
     kind = "" if store.folder == stores.own().folder else "example"
     seeds = "until settled" if study.seeds == "auto" else f"{study.seeds} seeds"
     tuned = "tuned" if study.rates else "one rate"
-    return " · ".join(part for part in (", ".join(study.tasks), names, seeds, tuned, study.id[:6], kind) if part)
+    return " · ".join(
+        part for part in (kept.title, ", ".join(study.tasks), names, seeds, tuned, study.id[:6], kind) if part
+    )

@@ -1,0 +1,17 @@
+"""`ordinate study plan`: what a study would run, and how long that takes."""
+
+from ordinate.cli.options import RUNS, StoreFolder, StudyName, Workers
+
+
+def run(study: StudyName, workers: Workers = None, store: StoreFolder = RUNS) -> None:
+    """Print the comparisons of a study: runs, how many are done, time and disk. Nothing is run."""
+    from ordinate.studies.forecast import forecast
+    from ordinate.studies.study_file import load
+    from ordinate.studies.study_run import job
+
+    found = load(study)
+    print(f"{found.title}: {found.question}")
+    for part in found.parts:
+        print(f"\n{part.name}")
+        for line in forecast(job(found, part, store, workers)).lines:
+            print(f"  {line}")

@@ -1,0 +1,36 @@
+"""`ordinate study report`: what a study has found so far."""
+
+from pathlib import Path
+
+from typer import Option
+
+from ordinate.cli.console import console
+from ordinate.cli.options import RUNS, StoreFolder, StudyName
+
+
+def run(
+    study: StudyName,
+    output: Path | None = Option(None, "--output", "-o", help="File to write; - for stdout."),
+    form: str | None = Option(None, "--format", help="html, md, csv, tex or json; default: text for a terminal."),
+    store: StoreFolder = RUNS,
+) -> None:
+    """Print what a study has found, from stored results; those that come with the program fill what is missing."""
+    report(study, output, form, store)
+
+
+def report(study: str, output: Path | None, form: str | None, store: Path) -> None:
+    """The report of a study, on the terminal or as a file."""
+    from ordinate.report import study_report
+    from ordinate.report.output import deliver
+    from ordinate.store import open_store
+    from ordinate.store.examples import open_examples
+    from ordinate.studies.study_file import load
+    from ordinate.studies.study_outcome import study_outcome
+
+    outcome = study_outcome(load(study), [open_store(store), open_examples()])
+    if form is None and output is not None:
+        form = output.suffix.removeprefix(".") or "html"
+    if form is None:
+        study_report.show(outcome, console())
+    else:
+        deliver([study_report.render(outcome, form)], output)

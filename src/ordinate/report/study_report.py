@@ -1,0 +1,277 @@
+"""The report of a study: what holds of what was published, the verdict of each comparison, and their scores."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from ordinate import __version__
+from ordinate.core.errors import InputError, nearest
+from ordinate.report.chart import Figure, file_names
+from ordinate.report.colors import styles
+from ordinate.report.curves import by_length, learning
+from ordinate.report.json_document import as_json, table_document
+from ordinate.report.table import Column, Table, TableRow, comma_separated, latex, markdown, markdown_text
+from ordinate.statistics.phrases import called, counted, listed
+from ordinate.statistics.sentences import sentences
+from ordinate.statistics.types import Range, TaskAnalysis
+from ordinate.studies import measures
+from ordinate.studies.study_file import Published
+from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
+
+FORMATS = ("html", "md", "csv", "tex", "json")
+MOST_COLUMNS = 6  # parts side by side in one table
+AGREES, DIFFERS = "agrees", "differs"
+
+
+def show(outcome: StudyOutcome, console: Console) -> None:
+    """On one screen of a terminal: the question, what holds, the tables."""
+    study = outcome.study
+    console.print(Text(f"{study.title}: {study.question}", "bold"))
+    for line in words(outcome):
+        console.print(Text(line))
+    for table in tables(outcome):
+        console.print()
+        drawn = RichTable(title=table.title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+        for column in table.columns:
+            drawn.add_column(column.title, overflow="fold")
+        for cells in table.texts(str, "{}"):
+            drawn.add_row(*(Text(text or "-", _style(text)) for text in cells))
+        console.print(drawn)
+        if table.note:
+            console.print(Text(table.note, "dim"))
+
+
+def _style(text: str) -> str:
+    return "green" if text.endswith(AGREES) or text == "holds" else "yellow" if text.endswith(DIFFERS) else ""
+
+
+def words(outcome: StudyOutcome) -> list[str]:
+    """What holds of what was published, what explains the rest, and the verdict of each finished comparison."""
+    lines: list[str] = []
+    for part in outcome.parts:
+        lines += _held(outcome, part) if part.part.published and part.values else []
+    for claim in outcome.study.claims:
+        found = [f"{order} {_under(part)}" for part in outcome.parts if (order := part.order(claim)) is not None]
+        lines += [f"Published: {claim.text}. Here: {'; '.join(found)}."] if found else []
+    for part in outcome.parts:
+        if part.comparison is not None:
+            for task in part.comparison.analysis.tasks:
+                first = sentences(part.comparison.analysis, task)[0]
+                lines.append(f"{_title(part)}, {counted(len(task.seeds), 'seed')}: {first}")
+    missing = [part.part.name for part in outcome.parts if not part.finished]
+    if missing:
+        some = listed(missing) if len(missing) < len(outcome.parts) else "all of it"
+        lines.append(f"Still to be run: {some}. Go on with  ordinate study run {outcome.study.name}")
+    return lines
+
+
+def _under(part: PartOutcome) -> str:
+    return part.part.name if part.part.name.startswith("as ") else f"with {part.part.name}"
+
+
+def _title(part: PartOutcome) -> str:
+    return part.part.name[:1].upper() + part.part.name[1:]
+
+
+def _held(outcome: StudyOutcome, part: PartOutcome) -> Iterator[str]:
+    """How many published figures a further seed could have, and for each of the others what explains it."""
+    known = [(figure, agrees) for figure in part.part.published if (agrees := part.agreement(figure)) is not None]
+    if not known:
+        return
+    good = sum(agrees for _, agrees in known)
+    yield f"{_title(part)}: {good} of {counted(len(known), 'published figure')} {'agrees' if good == 1 else 'agree'}."
+    for figure in (figure for figure, agrees in known if not agrees):
+        measure = measures.find(figure.measure)
+        name = f"{called(figure.encoding)}, {measure.title}"
+        stated = f"{name}: published {_number(figure.value, measure.form)}, measured {_measured(part, figure)}"
+        tried = [other for other in outcome.like(part) if other.measured(figure.encoding, figure.measure)]
+        found = [
+            f"{_measured(other, figure)} with {other.part.difference}" for other in tried if other.agreement(figure)
+        ]
+        if found:
+            yield f"{stated}; explained by {' or '.join(found)}."
+        else:
+            seen = [f"{_measured(other, figure)} with {other.part.difference}" for other in tried]
+            yield f"{stated}{'; not explained by ' + ', '.join(seen) if seen else ''}."
+
+
+def _number(value: float, form: str) -> str:
+    return format(value, form) if math.isfinite(value) else "never"
+
+
+def _measured(part: PartOutcome, figure: Published) -> str:
+    return spread(part.measured(figure.encoding, figure.measure), measures.find(figure.measure).form)
+
+
+def spread(values: Sequence[float], form: str) -> str:
+    """`0.67 (0.60 to 0.75)`: the mean and the range of the seeds; the median where some seed never got there."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    ordered = sorted(values)
+    middle = sum(values) / len(values) if math.isfinite(high) else ordered[(len(ordered) - 1) // 2]
+    if _number(low, form) == _number(high, form):
+        return _number(middle, form)
+    return f"{_number(middle, form)} ({_number(low, form)} to {_number(high, form)})"
+
+
+def tables(outcome: StudyOutcome) -> list[Table]:
+    """Published against measured, claims by comparison, and the scores of every comparison."""
+    made = (_published(outcome), _claims(outcome), scores(outcome))
+    return [table for table in made if table.rows]
+
+
+def _published(outcome: StudyOutcome) -> Table:
+    """One row for each published figure, one column for each part that has the same encodings."""
+    stated = [part for part in outcome.parts if part.part.published]
+    shown = [*stated, *(part for part in outcome.parts if part not in stated and part.values)][:MOST_COLUMNS]
+    rows: list[TableRow] = []
+    for own in stated:
+        for figure in own.part.published:
+            measure = measures.find(figure.measure)
+            cells = [_cell(part, figure) for part in shown]
+            rows.append((called(figure.encoding), measure.title, _number(figure.value, measure.form), *cells))
+    columns = [Column("encoding", "encoding"), Column("measure", "measure"), Column("published", "published")]
+    columns += [Column(part.part.name, part.part.name) for part in shown]
+    note = (
+        "Mean and range over seeds. Agrees: a further seed could have the published value (95 % prediction interval, "
+        "with a margin of 0.02 of accuracies and losses)."
+    )
+    return Table("published", "Published against measured", tuple(columns), tuple(rows), note=note)
+
+
+def _cell(part: PartOutcome, figure: Published) -> str:
+    text, agrees = _measured(part, figure), part.agreement(figure)
+    held_against = bool(part.part.published or part.part.base)
+    return f"{text} {AGREES if agrees else DIFFERS}" if held_against and agrees is not None else text
+
+
+def _claims(outcome: StudyOutcome) -> Table:
+    shown = [part for part in outcome.parts if part.values][:MOST_COLUMNS]
+    rows = [(claim.text, *(order.value if (order := part.order(claim)) else None for part in shown))
+            for claim in outcome.study.claims]  # fmt: skip
+    columns = (Column("claim", "published claim"), *(Column(part.part.name, part.part.name) for part in shown))
+    note = "Each pair of encodings by the exact rank-sum test over seeds, corrected by Holm over the pairs of a claim."
+    return Table("claims", "Published claims", columns, tuple(rows) if shown else (), note=note)
+
+
+def scores(outcome: StudyOutcome) -> Table:
+    """The mean in distribution and beyond of each encoding in each part; a few parts are columns, many are rows."""
+    names = list(dict.fromkeys(name for part in outcome.parts for name in part.part.encodings))
+    tasks = {
+        f"{part.part.name} {task.task if len(part.part.tasks) > 1 else ''}".strip(): task
+        for part in outcome.parts
+        for task in (part.comparison.analysis.tasks if part.comparison else ())
+    }
+    few = len(tasks) <= MOST_COLUMNS
+    heads, sides = (list(tasks), names) if few else (names, list(tasks))
+    columns = (Column("of", "encoding" if few else "comparison"), *(Column(head, head) for head in heads))
+    rows = []
+    for side in sides:
+        pairs = [(tasks[head], side) if few else (tasks[side], head) for head in heads]
+        rows.append((called(side) if few else side, *(_scores(task, name) for task, name in pairs)))
+    note = (
+        "Mean score in distribution / on the headline range over all seeds; then how many seeds learned the task. "
+        "Seeds that did not are not ranked on the headline range."
+    )
+    return Table("scores", "Scores", columns, tuple(rows) if tasks else (), note=note)
+
+
+def _scores(task: TaskAnalysis, encoding: str) -> str | None:
+    """`1.000 / 0.853, 6 of 6`."""
+    if encoding not in task.encodings:
+        return None
+
+    def mean(r: Range) -> str:
+        found = [score for score in r.cell(encoding).scores if score is not None]
+        return f"{sum(found) / len(found):.3f}" if found else "-"
+
+    ranges = [task.shown] if task.inside is None or task.inside is task.shown else [task.inside, task.shown]
+    good, of = task.learned.get(encoding, (0, 0))
+    return " / ".join(map(mean, ranges)) + (f", {good} of {of}" if of else "")
+
+
+def render(outcome: StudyOutcome, format: str) -> str:
+    """One document: the page, words and tables as md, tex or json, or the scores alone as csv."""
+    if format not in FORMATS:
+        raise InputError(f"no report can be written as {format!r}: {nearest(format, FORMATS)}")
+    study, made = outcome.study, tables(outcome)
+    if format == "html":
+        return page(outcome)
+    if format == "csv":
+        return comma_separated(scores(outcome))
+    if format == "json":
+        return as_json(document(outcome))
+    if format == "tex":
+        return "\n".join([*(f"% {line}" for line in words(outcome)), "", *(latex(table) for table in made)])
+    lines = "\n".join(f"- {markdown_text(line)}" for line in words(outcome))
+    head = f"# {markdown_text(study.title)}\n\n{markdown_text(study.question)}\n\n{markdown_text(study.source)}\n\n"
+    return "\n".join([f"{head}{lines}\n\n```\nordinate study run {study.name}\n```\n", *(markdown(t) for t in made)])
+
+
+def document(outcome: StudyOutcome) -> dict[str, Any]:
+    """All of it as data."""
+    study = outcome.study
+    return {
+        "name": study.name, "title": study.title, "question": study.question, "source": study.source,
+        "finished": outcome.finished, "sentences": words(outcome),
+        "parts": [
+            {
+                "name": part.part.name, "command": part.part.command, "differs": dict(part.part.differs),
+                "done": part.done, "runs": part.runs,
+                "published": [vars(figure) | {"agrees": part.agreement(figure)} for figure in part.part.published],
+                "values": [{"task": t, "encoding": e, "measure": m, "values": list(v)}
+                           for (t, e, m), v in part.values.items()],
+                "claims": {claim.text: part.order(claim) for claim in study.claims},
+            }
+            for part in outcome.parts
+        ],
+        "tables": {table.name: list(table_document(table)["rows"]) for table in tables(outcome)},
+    }  # fmt: skip
+
+
+def figures(outcome: StudyOutcome) -> tuple[Figure, ...]:
+    """Scores by length and learning curves of every comparison, titled by its part."""
+    found: list[Figure] = []
+    for part in outcome.parts:
+        if part.comparison is None:
+            continue
+        looks = styles(part.comparison.analysis.encodings)
+        for task in part.comparison.analysis.tasks:
+            for chart in (by_length(part.comparison, task, looks), learning(part.comparison, task, looks)):
+                if chart is not None:
+                    title = f"{part.part.name}: {chart.title}"
+                    found.append(replace(chart, name=f"{part.part.name} {chart.name}", title=title))
+    names = file_names(figure.name for figure in found)
+    return tuple(replace(figure, name=names[figure.name]) for figure in found)
+
+
+def page(outcome: StudyOutcome) -> str:
+    """One HTML file that needs no network."""
+    from markupsafe import Markup
+
+    from ordinate.report.draw_plotly import SETTINGS, draw, height
+    from ordinate.report.html import environment, for_script, page_part, plotly_script
+
+    drawn, made = figures(outcome), tables(outcome)
+    behind = {
+        "settings": SETTINGS, "figures": [{"name": figure.name, **draw(figure)} for figure in drawn],
+        "tables": {table.name: comma_separated(table) for table in made},
+    }  # fmt: skip
+    document: str = (
+        environment()
+        .from_string(page_part("study.html.jinja"))
+        .render(
+            study=outcome.study, outcome=outcome, words=words(outcome), version=__version__,
+            tables=[(table, list(table.texts(str, "{}"))) for table in made],
+            figures=[(index, figure, height(figure)) for index, figure in enumerate(drawn)],
+            style=Markup(page_part("style.css")), script=Markup(page_part("page.js")), plotly=Markup(plotly_script()),
+            data=Markup(for_script(behind)),
+        )
+    )  # fmt: skip
+    return document.lstrip()

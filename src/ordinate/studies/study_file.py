@@ -1,0 +1,290 @@
+"""Studies as TOML files: comparisons that answer one question, and the published figures they are held against."""
+
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ordinate import encodings as all_encodings
+from ordinate.core.errors import InputError, nearest
+from ordinate.core.parsing import write_value
+from ordinate.studies import measures
+from ordinate.studies.command import write_command
+from ordinate.studies.plan import Seeds, Study, plan
+
+FOLDER = Path(__file__).parent / "files"
+MOST_BYTES = 200_000
+MOST_PARTS = 200
+
+
+@dataclass(frozen=True)
+class Published:
+    """One number of a published table."""
+
+    encoding: str
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published order: each of `better` is above each of `worse` in one measure. Encodings are named as in `Part`."""
+
+    text: str
+    measure: str
+    better: tuple[str, ...]
+    worse: tuple[str, ...]
+    lower: bool = False  # smaller values of the measure are better
+
+
+@dataclass(frozen=True)
+class Part:
+    """One comparison of a study."""
+
+    name: str
+    tasks: tuple[str, ...]
+    encodings: tuple[str, ...]
+    settings: Mapping[str, Any]
+    about: str = ""
+    seeds: Seeds | None = None
+    rates: tuple[float, ...] | None = None
+    base: str | None = None  # the part that this one is like
+    differs: Mapping[str, Any] = field(default_factory=dict)  # in what
+    published: tuple[Published, ...] = ()
+    measures: tuple[str, ...] = ()  # shown beside those that are published
+
+    @cached_property
+    def study(self) -> Study:
+        """The runs of it."""
+        return plan(self.tasks, self.encodings, seeds=self.seeds, rates=self.rates, settings=self.settings)
+
+    def encoding(self, name: str) -> str | None:
+        """Its encoding of this name, whatever parameters it has here."""
+        return next((own for own in self.encodings if name in (own, own.partition("(")[0])), None)
+
+    @property
+    def command(self) -> str:
+        """What makes this comparison alone."""
+        return write_command(self.study, self.settings)
+
+    @property
+    def difference(self) -> str:
+        """What differs from the part that it is like: `lr=0.001`."""
+        return ", ".join(f"{key}={write_value(value)}" for key, value in self.differs.items())
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A question, and the comparisons that answer it."""
+
+    name: str
+    title: str
+    question: str
+    source: str  # of the published figures, and what is not stated there
+    parts: tuple[Part, ...]
+    claims: tuple[Claim, ...] = ()
+    matrix: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # published: encoding, property, in words
+
+    def title_of(self, part: Part) -> str:
+        """The name under which a part is stored and reported: `s4-k-back: as stated`."""
+        return f"{self.name}: {part.name}"
+
+
+def names() -> list[str]:
+    """The studies that come with the program."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def titles() -> dict[str, str]:
+    """The question of each, without planning any run."""
+    return {name: str(_read(FOLDER / f"{name}.toml").get("question", "")) for name in names()}
+
+
+def load(name: str | Path) -> StudyFile:
+    """A study that comes with the program, by its name, or one of a user's, by the path of its file."""
+    text = str(name)
+    if text in names():
+        return _study(text, _read(FOLDER / f"{text}.toml"))
+    if not text.endswith(".toml"):
+        raise InputError(f"no study {text!r}: {nearest(text, names())}; a study of your own is a file FILE.toml")
+    return _study(Path(text).stem, _read(Path(text)))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path} is no file of at most {MOST_BYTES:,} bytes: name a study file")
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} is not TOML: {error}") from error
+
+
+def _study(name: str, content: dict[str, Any]) -> StudyFile:
+    try:
+        _known(content, ("title", "question", "source", "parts", "claims", "matrix"), "a study")
+        tables = _tables(content.get("parts", []), "parts")
+        if not tables:
+            raise InputError("it has no parts: add a table [[parts]]")
+        whole: dict[str, dict[str, Any]] = {}
+        parts = [part for table in tables for part in _parts(table, whole)]
+        if len(parts) > MOST_PARTS:
+            raise InputError(f"its grids have {len(parts):,} comparisons: {MOST_PARTS} are the most")
+        _unique([part.name for part in parts])
+        claims = [_claim(table, parts) for table in _tables(content.get("claims", []), "claims")]
+        title, question, source = (_text(content, key) for key in ("title", "question", "source"))
+        return StudyFile(
+            name, title, question, source, tuple(parts), tuple(claims), _matrix(_table(content, "matrix"), parts)
+        )
+    except InputError as error:
+        raise InputError(f"study {name}: {error}") from error
+
+
+_INHERITED = ("tasks", "encodings", "seeds", "rates", "measures")  # by a part that is like another, as are settings
+_PART = ("name", "about", "like", *_INHERITED, "settings", "grid", "published")
+
+
+def _parts(table: dict[str, Any], whole: dict[str, dict[str, Any]]) -> Iterator[Part]:
+    """One part, or one for each point of its grid; `whole` has the tables so far, for parts that are like them."""
+    _known(table, _PART, "a part")
+    name, like = _text(table, "name"), table.get("like")
+    if not name:
+        raise InputError("a part has no name")
+    if like is not None and like not in whole:
+        raise InputError(f"part {name!r} is like {like!r}, and no part before it has that name")
+    inherited: dict[str, Any] = whole[like] if like is not None else {}
+    merged = inherited | {key: table[key] for key in _INHERITED if key in table}
+    own = _table(table, "settings")
+    common: dict[str, Any] = {**inherited.get("settings", {}), **own}
+    whole[name] = merged | {"settings": common}
+    grid = _grid(name, _table(table, "grid"))
+    for point in grid:
+        at = ", ".join(f"{key}={write_value(value)}" for key, value in point.items())
+        tasks = _names(point.get("tasks", merged.get("tasks")), name, "tasks")
+        settings = common | {key: value for key, value in point.items() if key != "tasks"}
+        chosen = tuple(all_encodings.canonical(text) for text in _names(merged.get("encodings"), name, "encodings"))
+        differs = {key: table[key] for key in ("tasks",) if key in table} | own | point
+        yield Part(
+            name=f"{name}, {at}" if at else name, tasks=tasks, encodings=chosen, settings=settings,
+            about=_text(table, "about"), seeds=_seeds(merged.get("seeds"), name),
+            rates=_rates(merged.get("rates"), name), base=like,
+            differs=differs if like else {}, published=_published(_table(table, "published"), name, chosen),
+            measures=tuple(measures.find(m).name for m in _names(merged.get("measures", []), name, "measures")),
+        )  # fmt: skip
+
+
+def _grid(name: str, axes: dict[str, Any]) -> list[dict[str, Any]]:
+    """All points of a grid; one without any key if there is no grid."""
+    for key, values in axes.items():
+        if not isinstance(values, list) or not values:
+            raise InputError(f"the grid of part {name!r} has no values for {key}: give a list, as in {key} = [1, 4]")
+    return [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
+
+
+def _published(table: dict[str, Any], name: str, encodings: tuple[str, ...]) -> tuple[Published, ...]:
+    found = []
+    for text, row in table.items():
+        encoding = all_encodings.canonical(text)
+        if encoding not in encodings:
+            raise InputError(f"part {name!r} publishes figures of {text}, which it does not compare")
+        if not isinstance(row, dict):
+            raise InputError(f"the published figures of {text} are {row!r}: write {text} = {{accuracy = 0.95}}")
+        for key, value in row.items():
+            measure = measures.find(key)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise InputError(f"the published {key} of {text} is {value!r}: it must be a number")
+            if measure.share and not 0 <= value <= 1:
+                raise InputError(f"the published {key} of {text} is {value:g}: it must lie between 0 and 1")
+            found.append(Published(encoding, measure.name, float(value)))
+    return tuple(found)
+
+
+def _claim(table: dict[str, Any], parts: list[Part]) -> Claim:
+    _known(table, ("text", "measure", "better", "worse", "lower"), "a claim")
+    text, sides = _text(table, "text"), []
+    for side in ("better", "worse"):
+        members = _names(table.get(side), text, side)
+        if unknown := [name for name in members if not any(part.encoding(name) for part in parts)]:
+            raise InputError(f"the claim {text!r} is about {unknown[0]}, which no part compares")
+        sides.append(members)
+    lower = table.get("lower", False)
+    if not isinstance(lower, bool):
+        raise InputError(f"lower in the claim {text!r} is {lower!r}: it must be true or false")
+    return Claim(text, measures.find(_text(table, "measure")).name, sides[0], sides[1], lower)
+
+
+MATRIX = ("length", "generalization", "parameters", "speed")
+
+
+def _matrix(table: dict[str, Any], parts: list[Part]) -> dict[str, dict[str, str]]:
+    """What was published of the properties of encodings, in words."""
+    for encoding, row in table.items():
+        if not any(part.encoding(encoding) for part in parts):
+            raise InputError(f"the matrix is about {encoding}, which no part compares")
+        if not isinstance(row, dict) or not all(isinstance(text, str) for text in row.values()):
+            raise InputError(f"the row of {encoding} in the matrix must be a table of texts, got {row!r}")
+        _known(row, MATRIX, "the matrix")
+    return table
+
+
+def _known(table: Mapping[str, Any], keys: tuple[str, ...], what: str) -> None:
+    for key in table:
+        if key not in keys:
+            raise InputError(f"{what} has no key {key}: {nearest(key, keys)}")
+
+
+def _tables(value: Any, key: str) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
+        raise InputError(f"{key} must be a list of tables: write [[{key}]]")
+    return value
+
+
+def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise InputError(f"{key} must be a table of keys and values, got {value!r}")
+    return dict(value)
+
+
+def _text(table: Mapping[str, Any], key: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise InputError(f"{key} must be a text, got {value!r}")
+    return " ".join(value.split())
+
+
+def _names(value: Any, name: str, key: str) -> tuple[str, ...]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"{key} of {name!r} must be a text or a list of texts, got {value!r}")
+    if not texts and key != "measures":
+        raise InputError(f"{key} of {name!r} is empty: name at least one")
+    return tuple(texts)
+
+
+def _seeds(value: Any, name: str) -> Seeds | None:
+    if value is None or value == "auto":
+        return "auto" if value else None
+    if type(value) is int and value > 0:
+        return value
+    raise InputError(f"seeds of part {name!r} must be auto or a whole number of at least 1, got {value!r}")
+
+
+def _rates(value: Any, name: str) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(type(rate) in (int, float) for rate in value):
+        raise InputError(f"rates of part {name!r} must be a list of numbers, got {value!r}")
+    return tuple(float(rate) for rate in value)
+
+
+def _unique(texts: list[str]) -> None:
+    if twice := {text for text in texts if texts.count(text) > 1}:
+        raise InputError(f"two parts are called {min(twice)!r}")

@@ -1,0 +1,97 @@
+"""What a study has found so far: its comparisons, measured values by seed, and what becomes of published claims."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ordinate.results.comparison import Comparison
+from ordinate.statistics.replication import Order, agrees, order
+from ordinate.store import Store
+from ordinate.studies import measures
+from ordinate.studies.collect import collect
+from ordinate.studies.stages import next_stage, seeds_to_report
+from ordinate.studies.study_file import Claim, Part, Published, StudyFile
+from ordinate.studies.study_state import StudyState
+
+ValueKey = tuple[str, str, str]  # task, encoding, measure
+
+
+@dataclass(frozen=True)
+class PartOutcome:
+    """One comparison of a study, as far as it has come."""
+
+    part: Part
+    done: int
+    runs: int  # that are known to be needed so far
+    comparison: Comparison | None  # none: no run is finished
+    values: dict[ValueKey, tuple[float, ...]]  # of the finished seeds
+
+    @property
+    def finished(self) -> bool:
+        return self.runs > 0 and self.done == self.runs
+
+    def agreement(self, figure: Published) -> bool | None:
+        """Whether a published figure is one that a further seed of this comparison could have."""
+        tolerance = measures.find(figure.measure).tolerance(figure.value)
+        return agrees(figure.value, self.measured(figure.encoding, figure.measure), tolerance)
+
+    def order(self, claim: Claim) -> Order | None:
+        """What becomes of a published order here; none if it is not measured, or not in all seeds yet."""
+        if not self.finished:
+            return None
+        better, worse = (
+            [self.measured(encoding, claim.measure) for encoding in side] for side in (claim.better, claim.worse)
+        )
+        return order(better, worse, lower=claim.lower)
+
+    def measured(self, encoding: str, measure: str) -> tuple[float, ...]:
+        """The values of the finished seeds on the first task."""
+        own = self.part.encoding(encoding) or self.part.encoding(encoding.partition("(")[0])
+        return () if own is None else self.values.get((self.part.tasks[0], own, measure), ())
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """All parts of a study."""
+
+    study: StudyFile
+    parts: tuple[PartOutcome, ...]
+
+    @property
+    def finished(self) -> bool:
+        return all(part.finished for part in self.parts)
+
+    def like(self, base: PartOutcome) -> list[PartOutcome]:
+        """The parts that differ from this one in what they say."""
+        return [part for part in self.parts if part.part.base == base.part.name]
+
+
+def study_outcome(study: StudyFile, stores: Sequence[Store]) -> StudyOutcome:
+    """Each part from the first store that has all of it, else from the first one."""
+    return StudyOutcome(study, tuple(part_outcome(study, part, stores) for part in study.parts))
+
+
+def part_outcome(study: StudyFile, part: Part, stores: Sequence[Store]) -> PartOutcome:
+    states = (StudyState(part.study, store) for store in stores)
+    state = first = next(states)
+    while next_stage(state).missing and (other := next(states, None)) is not None:
+        state = other
+    state = first if next_stage(state).missing else state
+    stage = next_stage(state)
+    runs = stage.runs
+    comparison = collect(state, part.command)
+    found = comparison if comparison.analysis.tasks else None
+    return PartOutcome(part, len(runs) - len(stage.missing), len(runs), found, _values(state, part, study))
+
+
+def _values(state: StudyState, part: Part, study: StudyFile) -> dict[ValueKey, tuple[float, ...]]:
+    wanted = [*(figure.measure for other in study.parts for figure in other.published)]
+    wanted += [*part.measures, *(claim.measure for claim in study.claims)]
+    seeds, found = seeds_to_report(state), dict[ValueKey, tuple[float, ...]]()
+    for arm in state.arms():
+        results = [state.result(state.reported_run(arm, seed)) for seed in range(1, seeds + 1)]
+        for name in dict.fromkeys(wanted):
+            measure = measures.find(name)
+            own = [value for result in results if result and (value := measure.read(result)) is not None]
+            if own:
+                found[arm.task, arm.encoding, name] = tuple(own)
+    return found

@@ -1,0 +1,39 @@
+"""A study's comparisons as jobs, and how far each has come."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ordinate.store import Store
+from ordinate.studies.compare import Job, prepare
+from ordinate.studies.stages import next_stage
+from ordinate.studies.study_file import Part, StudyFile
+from ordinate.studies.study_state import StudyState
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far one comparison has come."""
+
+    part: str
+    done: int
+    runs: int  # known to be needed: learning rates come first
+    stage: str
+
+
+def job(study: StudyFile, part: Part, store: str | Path, workers: int | None = None) -> Job:
+    """One comparison of a study, ready to be done."""
+    made = prepare(
+        part.tasks, part.encodings, seeds=part.seeds, rates=part.rates, store=store, workers=workers,
+        settings=part.settings,
+    )  # fmt: skip
+    return replace(made, title=study.title_of(part))
+
+
+def progress(study: StudyFile, store: Store) -> list[Progress]:
+    """Of every part."""
+    found = []
+    for part in study.parts:
+        stage = next_stage(StudyState(part.study, store))
+        size = max(len(stage.runs), part.study.size if stage.missing else 0)
+        found.append(Progress(part.name, len(stage.runs) - len(stage.missing), size, stage.name))
+    return found
