@@ -34,7 +34,9 @@ class Transformer(nn.Module):
         self.config = config
         device = torch.get_default_device()
         with torch.device("meta"):  # shapes first: `reset` draws the weights once
-            self.embedding = nn.Embedding(config.vocabulary, config.dim)
+            # With a weight: to draw one on the meta device, torch would import its compiler.
+            weight = torch.empty(config.vocabulary, config.dim)
+            self.embedding = nn.Embedding(config.vocabulary, config.dim, _weight=weight)
             self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
             self.norm = make_norm(config) if config.norm_place == "pre" else None
             self.head = None if config.tied else nn.Linear(config.dim, config.classes, bias=False)

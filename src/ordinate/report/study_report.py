@@ -1,7 +1,6 @@
 """The report of a study: what holds of what was published, the verdict of each comparison, and their scores."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,17 +14,14 @@ from ordinate.report.chart import Figure, file_names
 from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning
 from ordinate.report.json_document import as_json, table_document
-from ordinate.report.table import Column, Table, TableRow, comma_separated, latex, markdown, markdown_text
-from ordinate.statistics.phrases import called, counted, listed
+from ordinate.report.study_tables import AGREES, DIFFERS, measured_text, number_text, scores, tables
+from ordinate.report.table import comma_separated, latex, markdown, markdown_text
+from ordinate.statistics.phrases import called, counted, listed, p_words
 from ordinate.statistics.sentences import sentences
-from ordinate.statistics.types import Range, TaskAnalysis
 from ordinate.studies import measures
-from ordinate.studies.study_file import Published
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
 
 FORMATS = ("html", "md", "csv", "tex", "json")
-MOST_COLUMNS = 6  # parts side by side in one table
-AGREES, DIFFERS = "agrees", "differs"
 
 
 def show(outcome: StudyOutcome, console: Console) -> None:
@@ -58,6 +54,12 @@ def words(outcome: StudyOutcome) -> list[str]:
     for claim in outcome.study.claims:
         found = [f"{order} {_under(part)}" for part in outcome.parts if (order := part.order(claim)) is not None]
         lines += [f"Published: {claim.text}. Here: {'; '.join(found)}."] if found else []
+    for name, test in outcome.interactions().items():
+        above, below = test.freedom
+        verb = "depends" if test.p < 0.05 else "is not shown to depend"
+        numbers = f"F({above:.0f}, {below:.0f}) = {test.f:.1f}, {p_words(test.p)}"
+        over = listed([measures.find(measure).title for measure in outcome.study.interaction])
+        lines.append(f"Interaction: the course of {called(name)} over {over} {verb} on the comparison ({numbers}).")
     for part in outcome.parts:
         if part.comparison is not None:
             for task in part.comparison.analysis.tasks:
@@ -88,112 +90,16 @@ def _held(outcome: StudyOutcome, part: PartOutcome) -> Iterator[str]:
     for figure in (figure for figure, agrees in known if not agrees):
         measure = measures.find(figure.measure)
         name = f"{called(figure.encoding)}, {measure.title}"
-        stated = f"{name}: published {_number(figure.value, measure.form)}, measured {_measured(part, figure)}"
+        stated = f"{name}: published {number_text(figure.value, measure.form)}, measured {measured_text(part, figure)}"
         tried = [other for other in outcome.like(part) if other.measured(figure.encoding, figure.measure)]
         found = [
-            f"{_measured(other, figure)} with {other.part.difference}" for other in tried if other.agreement(figure)
+            f"{measured_text(other, figure)} with {other.part.difference}" for other in tried if other.agreement(figure)
         ]
         if found:
             yield f"{stated}; explained by {' or '.join(found)}."
         else:
-            seen = [f"{_measured(other, figure)} with {other.part.difference}" for other in tried]
+            seen = [f"{measured_text(other, figure)} with {other.part.difference}" for other in tried]
             yield f"{stated}{'; not explained by ' + ', '.join(seen) if seen else ''}."
-
-
-def _number(value: float, form: str) -> str:
-    return format(value, form) if math.isfinite(value) else "never"
-
-
-def _measured(part: PartOutcome, figure: Published) -> str:
-    return spread(part.measured(figure.encoding, figure.measure), measures.find(figure.measure).form)
-
-
-def spread(values: Sequence[float], form: str) -> str:
-    """`0.67 (0.60 to 0.75)`: the mean and the range of the seeds; the median where some seed never got there."""
-    if not values:
-        return ""
-    low, high = min(values), max(values)
-    ordered = sorted(values)
-    middle = sum(values) / len(values) if math.isfinite(high) else ordered[(len(ordered) - 1) // 2]
-    if _number(low, form) == _number(high, form):
-        return _number(middle, form)
-    return f"{_number(middle, form)} ({_number(low, form)} to {_number(high, form)})"
-
-
-def tables(outcome: StudyOutcome) -> list[Table]:
-    """Published against measured, claims by comparison, and the scores of every comparison."""
-    made = (_published(outcome), _claims(outcome), scores(outcome))
-    return [table for table in made if table.rows]
-
-
-def _published(outcome: StudyOutcome) -> Table:
-    """One row for each published figure, one column for each part that has the same encodings."""
-    stated = [part for part in outcome.parts if part.part.published]
-    shown = [*stated, *(part for part in outcome.parts if part not in stated and part.values)][:MOST_COLUMNS]
-    rows: list[TableRow] = []
-    for own in stated:
-        for figure in own.part.published:
-            measure = measures.find(figure.measure)
-            cells = [_cell(part, figure) for part in shown]
-            rows.append((called(figure.encoding), measure.title, _number(figure.value, measure.form), *cells))
-    columns = [Column("encoding", "encoding"), Column("measure", "measure"), Column("published", "published")]
-    columns += [Column(part.part.name, part.part.name) for part in shown]
-    note = (
-        "Mean and range over seeds. Agrees: a further seed could have the published value (95 % prediction interval, "
-        "with a margin of 0.02 of accuracies and losses)."
-    )
-    return Table("published", "Published against measured", tuple(columns), tuple(rows), note=note)
-
-
-def _cell(part: PartOutcome, figure: Published) -> str:
-    text, agrees = _measured(part, figure), part.agreement(figure)
-    held_against = bool(part.part.published or part.part.base)
-    return f"{text} {AGREES if agrees else DIFFERS}" if held_against and agrees is not None else text
-
-
-def _claims(outcome: StudyOutcome) -> Table:
-    shown = [part for part in outcome.parts if part.values][:MOST_COLUMNS]
-    rows = [(claim.text, *(order.value if (order := part.order(claim)) else None for part in shown))
-            for claim in outcome.study.claims]  # fmt: skip
-    columns = (Column("claim", "published claim"), *(Column(part.part.name, part.part.name) for part in shown))
-    note = "Each pair of encodings by the exact rank-sum test over seeds, corrected by Holm over the pairs of a claim."
-    return Table("claims", "Published claims", columns, tuple(rows) if shown else (), note=note)
-
-
-def scores(outcome: StudyOutcome) -> Table:
-    """The mean in distribution and beyond of each encoding in each part; a few parts are columns, many are rows."""
-    names = list(dict.fromkeys(name for part in outcome.parts for name in part.part.encodings))
-    tasks = {
-        f"{part.part.name} {task.task if len(part.part.tasks) > 1 else ''}".strip(): task
-        for part in outcome.parts
-        for task in (part.comparison.analysis.tasks if part.comparison else ())
-    }
-    few = len(tasks) <= MOST_COLUMNS
-    heads, sides = (list(tasks), names) if few else (names, list(tasks))
-    columns = (Column("of", "encoding" if few else "comparison"), *(Column(head, head) for head in heads))
-    rows = []
-    for side in sides:
-        pairs = [(tasks[head], side) if few else (tasks[side], head) for head in heads]
-        rows.append((called(side) if few else side, *(_scores(task, name) for task, name in pairs)))
-    note = (
-        "Mean score in distribution / on the headline range over all seeds; then how many seeds learned the task. "
-        "Seeds that did not are not ranked on the headline range."
-    )
-    return Table("scores", "Scores", columns, tuple(rows) if tasks else (), note=note)
-
-
-def _scores(task: TaskAnalysis, encoding: str) -> str | None:
-    """`1.000 / 0.853, 6 of 6`."""
-    if encoding not in task.encodings:
-        return None
-
-    def mean(r: Range) -> str:
-        found = [score for score in r.cell(encoding).scores if score is not None]
-        return f"{sum(found) / len(found):.3f}" if found else "-"
-
-    ranges = [task.shown] if task.inside is None or task.inside is task.shown else [task.inside, task.shown]
-    good, of = task.learned.get(encoding, (0, 0))
-    return " / ".join(map(mean, ranges)) + (f", {good} of {of}" if of else "")
 
 
 def render(outcome: StudyOutcome, format: str) -> str:

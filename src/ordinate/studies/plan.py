@@ -117,8 +117,9 @@ def plan(
     quick: bool = False,
     rates: Sequence[float] | None = None,
     settings: Mapping[str, Any] | None = None,
+    try_models: bool = True,
 ) -> Study:
-    """A study from a user's settings; every run of it is known to be possible."""
+    """A study from a user's settings; every run of it is known to be possible, if models are tried."""
     given = dict(settings or {})
     named = _names(tasks, "task", all_tasks.parse)
     chosen = _names(
@@ -141,7 +142,7 @@ def plan(
         seeds = QUICK_SEEDS if quick else usual_seeds(len(named), len(chosen))
     grid = _grid(RATES if rates is None else rates) if not quick and "lr" not in given else ()
     bases = tuple(
-        (task, encoding, resolve(given | {"task": task, "encoding": encoding, "seed": PILOT}))
+        (task, encoding, resolve(given | {"task": task, "encoding": encoding, "seed": PILOT}, try_model=try_models))
         for task in named
         for encoding in chosen
     )

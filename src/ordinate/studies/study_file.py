@@ -59,8 +59,10 @@ class Part:
 
     @cached_property
     def study(self) -> Study:
-        """The runs of it."""
-        return plan(self.tasks, self.encodings, seeds=self.seeds, rates=self.rates, settings=self.settings)
+        """Which runs it consists of, to look them up."""
+        return plan(
+            self.tasks, self.encodings, seeds=self.seeds, rates=self.rates, settings=self.settings, try_models=False
+        )
 
     def encoding(self, name: str) -> str | None:
         """Its encoding of this name, whatever parameters it has here."""
@@ -87,6 +89,7 @@ class StudyFile:
     source: str  # of the published figures, and what is not stated there
     parts: tuple[Part, ...]
     claims: tuple[Claim, ...] = ()
+    interaction: tuple[str, ...] = ()  # measures over time whose course may depend on the part
     matrix: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # published: encoding, property, in words
 
     def title_of(self, part: Part) -> str:
@@ -129,7 +132,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _study(name: str, content: dict[str, Any]) -> StudyFile:
     try:
-        _known(content, ("title", "question", "source", "parts", "claims", "matrix"), "a study")
+        _known(content, ("title", "question", "source", "parts", "claims", "interaction", "matrix"), "a study")
         tables = _tables(content.get("parts", []), "parts")
         if not tables:
             raise InputError("it has no parts: add a table [[parts]]")
@@ -140,9 +143,9 @@ def _study(name: str, content: dict[str, Any]) -> StudyFile:
         _unique([part.name for part in parts])
         claims = [_claim(table, parts) for table in _tables(content.get("claims", []), "claims")]
         title, question, source = (_text(content, key) for key in ("title", "question", "source"))
-        return StudyFile(
-            name, title, question, source, tuple(parts), tuple(claims), _matrix(_table(content, "matrix"), parts)
-        )
+        over = [measures.find(m).name for m in _names(content.get("interaction", []), name, "measures")]
+        matrix = _matrix(_table(content, "matrix"), parts)
+        return StudyFile(name, title, question, source, tuple(parts), tuple(claims), tuple(over), matrix)
     except InputError as error:
         raise InputError(f"study {name}: {error}") from error
 

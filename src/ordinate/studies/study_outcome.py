@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ordinate.results.comparison import Comparison
+from ordinate.statistics.interaction import Interaction, interaction
 from ordinate.statistics.replication import Order, agrees, order
 from ordinate.store import Store
 from ordinate.studies import measures
@@ -63,6 +66,17 @@ class StudyOutcome:
     def like(self, base: PartOutcome) -> list[PartOutcome]:
         """The parts that differ from this one in what they say."""
         return [part for part in self.parts if part.part.base == base.part.name]
+
+    def interactions(self) -> dict[str, Interaction]:
+        """By encoding that all parts have measured, whether the course of a measure depends on the part."""
+        found = {}
+        names = self.parts[0].part.encodings if self.study.interaction else ()
+        for name in names:
+            groups = [[part.measured(name, measure) for measure in self.study.interaction] for part in self.parts]
+            same = all(len({len(values) for values in group}) == 1 and len(group[0]) > 1 for group in groups)
+            if same and len(groups) > 1:
+                found[name] = interaction([np.array(group).T for group in groups])
+        return found
 
 
 def study_outcome(study: StudyFile, stores: Sequence[Store]) -> StudyOutcome:

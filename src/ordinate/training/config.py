@@ -88,8 +88,11 @@ class RunConfig:
         return tasks.parse(self.task)[1]
 
 
-def resolve(settings: Mapping[str, Any]) -> RunConfig:
-    """A whole configuration from a user's settings. `model.dim` may be written `dim`; all problems come at once."""
+def resolve(settings: Mapping[str, Any], *, try_model: bool = True) -> RunConfig:
+    """A whole configuration from a user's settings. `model.dim` may be written `dim`; all problems come at once.
+
+    `try_model=False` is for looking up results: a run that has one was possible, and trying imports torch's compiler.
+    """
     given = dict(settings)
     if "task" not in given or "encoding" not in given:
         raise InputError(f"a run needs a task and an encoding, got {', '.join(given) or 'neither'}")
@@ -136,7 +139,8 @@ def resolve(settings: Mapping[str, Any]) -> RunConfig:
     config = build(RunConfig, given, lengths, budget, ending, {"task": text, "model": network, "position_limit": limit})
     _check(config)
     check_memory(config, task)
-    _try(network, task, task.width(max(lengths["train_lengths"])))
+    if try_model:
+        _try(network, task, task.width(max(lengths["train_lengths"])))
     return config
 
 

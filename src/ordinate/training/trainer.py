@@ -275,11 +275,16 @@ class TaskTrainer:
 
 
 def check_every(config: RunConfig, task: Task) -> int:
-    """Steps between two points of the learning curve: a pass over so many sequences forward, but not back."""
+    """Steps between two points of the learning curve: a pass over so many sequences forward, but not back.
+
+    Where a fixed dataset is trained on for a fixed time, points lie at the ends of epochs.
+    """
     width = task.width(max(config.test_lengths)) * min(CURVE_SEQUENCES, config.evaluation_sequences)
     low, high = (task.width(length) for length in (config.train_lengths[0], config.train_lengths[-1]))
     step = 3 * config.batch * (low + high) / 2  # back takes twice as long as forward
-    return max(math.ceil(width / step / CURVE_SHARE), math.ceil(config.steps / CURVE_POINTS))
+    steps = max(math.ceil(width / step / CURVE_SHARE), math.ceil(config.steps / CURVE_POINTS))
+    epoch = math.ceil(config.dataset / config.batch) if config.dataset and config.budget == "fixed" else 1
+    return epoch * math.ceil(steps / epoch)
 
 
 def _check_problems(config: RunConfig, run: Run) -> None:

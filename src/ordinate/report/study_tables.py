@@ -1,0 +1,149 @@
+"""The tables of a study: published against measured, claims, the matrix of methods, measures and scores."""
+
+import math
+from collections.abc import Sequence
+
+from ordinate.report.table import Column, Table, TableRow
+from ordinate.statistics.phrases import called
+from ordinate.statistics.types import Range, TaskAnalysis
+from ordinate.studies import measures
+from ordinate.studies.study_file import MATRIX, Published
+from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
+
+MOST_COLUMNS = 6  # parts side by side in one table
+AGREES, DIFFERS = "agrees", "differs"
+
+
+def tables(outcome: StudyOutcome) -> list[Table]:
+    """Published against measured, claims by comparison, and the scores of every comparison."""
+    made = (_published(outcome), _claims(outcome), _matrix(outcome), _measures(outcome), scores(outcome))
+    return [table for table in made if table.rows]
+
+
+def number_text(value: float, form: str) -> str:
+    return format(value, form) if math.isfinite(value) else "never"
+
+
+def measured_text(part: PartOutcome, figure: Published) -> str:
+    return spread(part.measured(figure.encoding, figure.measure), measures.find(figure.measure).form)
+
+
+def spread(values: Sequence[float], form: str) -> str:
+    """`0.67 (0.60 to 0.75)`: the mean and the range of the seeds; the median where some seed never got there."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    ordered = sorted(values)
+    middle = sum(values) / len(values) if math.isfinite(high) else ordered[(len(ordered) - 1) // 2]
+    if number_text(low, form) == number_text(high, form):
+        return number_text(middle, form)
+    return f"{number_text(middle, form)} ({number_text(low, form)} to {number_text(high, form)})"
+
+
+def _published(outcome: StudyOutcome) -> Table:
+    """One row for each published figure, one column for each part that has the same encodings."""
+    stated = [part for part in outcome.parts if part.part.published]
+    shown = [*stated, *(part for part in outcome.parts if part not in stated and part.values)][:MOST_COLUMNS]
+    rows: list[TableRow] = []
+    for own in stated:
+        for figure in own.part.published:
+            measure = measures.find(figure.measure)
+            cells = [_cell(part, figure) for part in shown]
+            rows.append((called(figure.encoding), measure.title, number_text(figure.value, measure.form), *cells))
+    columns = [Column("encoding", "encoding"), Column("measure", "measure"), Column("published", "published")]
+    columns += [Column(part.part.name, part.part.name) for part in shown]
+    note = (
+        "Mean and range over seeds. Agrees: a further seed could have the published value (95 % prediction interval, "
+        "with a margin of 0.02 of accuracies and losses)."
+    )
+    return Table("published", "Published against measured", tuple(columns), tuple(rows), note=note)
+
+
+def _cell(part: PartOutcome, figure: Published) -> str:
+    text, agrees = measured_text(part, figure), part.agreement(figure)
+    held_against = bool(part.part.published or part.part.base)
+    return f"{text} {AGREES if agrees else DIFFERS}" if held_against and agrees is not None else text
+
+
+def _claims(outcome: StudyOutcome) -> Table:
+    shown = [part for part in outcome.parts if part.values][:MOST_COLUMNS]
+    rows = [(claim.text, *(order.value if (order := part.order(claim)) else None for part in shown))
+            for claim in outcome.study.claims]  # fmt: skip
+    columns = (Column("claim", "published claim"), *(Column(part.part.name, part.part.name) for part in shown))
+    note = "Each pair of encodings by the exact rank-sum test over seeds, corrected by Holm over the pairs of a claim."
+    return Table("claims", "Published claims", columns, tuple(rows) if shown else (), note=note)
+
+
+def _matrix(outcome: StudyOutcome) -> Table:
+    """The published properties of encodings, in words, beside what was measured in the first finished comparison."""
+    part = next((part for part in outcome.parts if part.comparison is not None), None)
+    profiles = {} if part is None or part.comparison is None else {p.encoding: p for p in part.comparison.profiles}
+    tasks = {} if part is None or part.comparison is None else {t.task: t for t in part.comparison.analysis.tasks}
+    rows: list[TableRow] = []
+    for name, published in outcome.study.matrix.items():
+        profile = profiles.get((part and part.part.encoding(name)) or "")
+        if profile is None:
+            continue
+        task, limit = tasks[profile.task], profile.max_positions
+        scored = [score for score in task.shown.cell(profile.encoding).scores if score is not None]
+        beyond = f"{sum(scored) / len(scored):.3f}" if scored else "out of range"
+        measured = {
+            "length": f"{'no limit' if limit is None else f'{limit:,}'} ({profile.extrapolation})",
+            "generalization": f"{beyond} at {task.shown.length}",
+            "parameters": f"{profile.own_parameters:,}",
+            "speed": f"{profile.step_ms:.1f} ms per step",
+        }
+        rows.append((name, *(f"{published.get(key, '-')}; {measured[key]}" for key in MATRIX)))
+    titles = ("maximum length", "generalization", "own parameters", "speed")
+    columns = (Column("encoding", "encoding"), *(Column(k, title) for k, title in zip(MATRIX, titles, strict=True)))
+    note = "Published in words; measured in the first comparison. Time per step includes validation."
+    return Table("matrix", "Matrix of methods", columns, tuple(rows), note=note)
+
+
+def _measures(outcome: StudyOutcome) -> Table:
+    """The measures that a study reads beside its scores, by comparison and encoding."""
+    rows: list[TableRow] = []
+    names = list(dict.fromkeys(name for part in outcome.parts for name in part.part.measures))
+    for part in outcome.parts:
+        for encoding in part.part.encodings if part.part.measures and part.values else ():
+            values = [spread(part.measured(encoding, name), measures.find(name).form) for name in names]
+            rows.append((part.part.name, called(encoding), *values))
+    titles = (Column(name, measures.find(name).title) for name in names)
+    columns = (Column("part", "comparison"), Column("encoding", "encoding"), *titles)
+    return Table("measures", "Measures", columns, tuple(rows), note="Mean and range over seeds.")
+
+
+def scores(outcome: StudyOutcome) -> Table:
+    """The mean in distribution and beyond of each encoding in each part; a few parts are columns, many are rows."""
+    names = list(dict.fromkeys(name for part in outcome.parts for name in part.part.encodings))
+    tasks = {
+        f"{part.part.name} {task.task if len(part.part.tasks) > 1 else ''}".strip(): task
+        for part in outcome.parts
+        for task in (part.comparison.analysis.tasks if part.comparison else ())
+    }
+    few = len(tasks) <= MOST_COLUMNS
+    heads, sides = (list(tasks), names) if few else (names, list(tasks))
+    columns = (Column("of", "encoding" if few else "comparison"), *(Column(head, head) for head in heads))
+    rows = []
+    for side in sides:
+        pairs = [(tasks[head], side) if few else (tasks[side], head) for head in heads]
+        rows.append((called(side) if few else side, *(_scores(task, name) for task, name in pairs)))
+    note = (
+        "Mean score in distribution / on the headline range over all seeds; then how many seeds learned the task. "
+        "Seeds that did not are not ranked on the headline range."
+    )
+    return Table("scores", "Scores", columns, tuple(rows) if tasks else (), note=note)
+
+
+def _scores(task: TaskAnalysis, encoding: str) -> str | None:
+    """`1.000 / 0.853, 6 of 6`."""
+    if encoding not in task.encodings:
+        return None
+
+    def mean(r: Range) -> str:
+        found = [score for score in r.cell(encoding).scores if score is not None]
+        return f"{sum(found) / len(found):.3f}" if found else "-"
+
+    ranges = [task.shown] if task.inside is None or task.inside is task.shown else [task.inside, task.shown]
+    good, of = task.learned.get(encoding, (0, 0))
+    return " / ".join(map(mean, ranges)) + (f", {good} of {of}" if of else "")
