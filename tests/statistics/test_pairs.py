@@ -84,6 +84,22 @@ def test_from_twenty_seeds_on_raw_scores_must_differ_too() -> None:
         assert pair.p == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize(("lowest", "seeds", "either"), [(0.5, 6, True), (0.4, 6, False), (0.5, 5, False)])
+def test_seeds_that_are_far_apart_may_differ_on_either_scale(lowest: float, seeds: int, either: bool) -> None:
+    """Some at 1.000 and some not vary too much on a log scale, however far all of them are above the others."""
+    x, y = np.array(([1.0, 1.0, lowest] * 2)[:seeds]), np.array([0.22, 0.24, 0.27, 0.29, 0.31, 0.33][:seeds])
+    raw = stats.ttest_ind(x, y, equal_var=False).pvalue
+    logs = stats.ttest_ind(log_errors(x, 1000), log_errors(y, 1000), equal_var=False).pvalue
+    (pair,) = judged({"x": x.tolist(), "y": y.tolist()}, sequences=1000).values()
+    assert raw < logs and pair.p == pytest.approx(raw if either else logs, rel=1e-9)
+
+
+def test_scores_without_any_spread_are_no_certain_difference() -> None:
+    """On ten sequences 0.9 and 0.7 are two errors apart."""
+    (few,), (many,) = (judged({"a": [0.9] * 6, "b": [0.7] * 6}, sequences=n).values() for n in (2, 1000))
+    assert 0 < many.p < few.p and not few.claim and many.claim
+
+
 def test_losses_are_tested_as_they_are() -> None:
     source = np.random.default_rng(0)
     x, y = source.normal(2.0, 0.1, 6), source.normal(2.5, 0.3, 7)

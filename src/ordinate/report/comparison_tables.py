@@ -73,11 +73,11 @@ def pairs(comparison: Comparison) -> Table:
     )  # fmt: skip
     rows = LazyRows([(task, pair) for task in comparison.analysis.tasks for pair in task.pairs], _pair)
     note = (
-        "Scores, and areas under the scores over log length: Welch's test of log error rates (of a loss, of the loss "
-        "itself), in which a seed that did not learn the task counts as the floor beyond the trained length; learning: "
-        "Fisher's exact test of how many did. Corrected by Holm over all tests of all tasks, after Tarone without "
-        "those that could not reach significance however the seeds fall; a claim needs a corrected p below "
-        f"{comparison.analysis.alpha:.3g}. "
+        "Scores, and areas under the scores over log length: Welch's test of log error rates, or of the scores where "
+        "all seeds are 0.15 apart (of a loss, of the loss itself), in which a seed that did not learn the task counts "
+        "as the floor beyond the trained length; learning: Fisher's exact test of how many did. Corrected by Holm over "
+        "all tests of all tasks, after Tarone without those that could not reach significance however the seeds fall; "
+        f"a claim needs a corrected p below {comparison.analysis.alpha:.3g}. "
         "Probability of improvement: that a seed of the better has the higher value. Intervals are those of one pair "
         "alone; no "
         "difference above 0.02: the interval corrected for all pairs (Bonferroni) lies within 0.02."

@@ -10,7 +10,7 @@ from jaxtyping import Int
 from ordinate.statistics.holm import FEWEST_SEEDS, effective_number, holm
 from ordinate.statistics.improvement import Improvement, improvements
 from ordinate.statistics.looks import ALIKE, no_difference
-from ordinate.statistics.tests import BOTH_SCALES, Difference, Moments, Welch, fisher, least_fisher_p
+from ordinate.statistics.tests import Difference, Moments, Welch, fisher, least_fisher_p, p_of_scores
 from ordinate.statistics.types import Basis, Contrast, Outcome
 
 EVEN = 0.5  # the probability of improvement must be above it, with its interval: a few perfect seeds are no claim
@@ -98,9 +98,9 @@ def _tested(endpoint: Endpoint, alpha: float, needed: int) -> Iterator[_Pair]:
     fewest = np.minimum(raw.n[one], raw.n[two])
     p = plain.p()
     if endpoint.bounded:
-        scaled = Welch.of(Moments.of_log_errors(values, endpoint.sequences), better, worse)
-        p = np.where(fewest < BOTH_SCALES, scaled.p(), np.maximum(scaled.p(), p))
-        p = np.where(scaled.gap * plain.gap < 0, 1.0, p)  # both means must agree which encoding is better
+        log_errors = Moments.of_log_errors(values, endpoint.sequences)
+        extremes = np.array([min(own) for own in values]), np.array([max(own) for own in values])
+        p = p_of_scores(raw, log_errors, extremes, endpoint.sequences, better, worse)
     p = np.where(fewest < needed, 1.0, p)
     gaps = plain.differences(1 - alpha, (-1.0, 1.0) if endpoint.bounded else None)
     columns = (better.tolist(), worse.tolist(), p.tolist(), (fewest < needed).tolist(), gaps)
