@@ -33,7 +33,7 @@ def test_the_extras_are_those_of_the_package() -> None:
         own = {word.partition(">")[0] for word in declared[extra] if not word.startswith("ordinate[")}
         assert own <= set(names), extra
         assert set(names) - own <= ({*EXTRAS["report"]} if extra == "app" else set())
-    assert {"report", "app", "lm", "track", "hf", "dev", "oracles"} == set(declared)
+    assert {"report", "app", "lm", "track", "hf", "ray", "dev", "oracles"} == set(declared)
     assert "torch==2.13.0\n" in (Path(__file__).parents[1] / "constraints.txt").read_text()
 
 
@@ -50,6 +50,7 @@ def test_a_missing_package_is_named_with_its_extra(extra: str, name: str, hide: 
     ("words", "name", "extra"),
     [
         ("compare k_back", "jinja2", "report"),
+        ("compare k_back --executor ray", "ray", "ray"),
         ("report --store {examples} -o page.html", "plotly", "report"),
         ("report --store {examples} --format json -o -", "orjson", "report"),
         ("app", "streamlit", "app"),

@@ -7,7 +7,17 @@ import typer
 from typer import Argument, Option
 
 from ordinate.cli.console import console
-from ordinate.cli.options import RUNS, AsJson, Encodings, SettingsFile, StoreFolder, Workers, read_settings
+from ordinate.cli.options import (
+    RUNS,
+    AsJson,
+    ClusterAddress,
+    Encodings,
+    ExecutorName,
+    SettingsFile,
+    StoreFolder,
+    Workers,
+    read_settings,
+)
 from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +37,8 @@ def run(
     within: str | None = Option(None, help="Time limit, as in 10m: reduces width, then budget, then seeds to fit."),
     rates: str | None = Option(None, help="Learning rates to start from (default: 0.001,0.003,0.01)."),
     workers: Workers = None,
+    executor: ExecutorName = "local",
+    address: ClusterAddress = None,
     store: StoreFolder = RUNS,
     file: SettingsFile = None,
     as_json: AsJson = False,
@@ -42,7 +54,7 @@ def run(
     given = read_settings(file, settings, ("task", "encoding"))
     job = prepare(
         tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), within=_time(within), store=store,
-        workers=workers, settings=given,
+        workers=workers, executor=executor, address=address, settings=given,
     )  # fmt: skip
     if not (yes or dry_run):
         _confirm(job.study)

@@ -19,6 +19,12 @@ StudyName = Annotated[str, Argument(help="A study that `ordinate list studies` n
 Workers = Annotated[
     int | None, Option("--workers", help="Worker processes (default: one per core); 0: run in this process.")
 ]
+ExecutorName = Annotated[
+    str, Option("--executor", help="Where runs are done: local (this machine) or ray (a Ray cluster).")
+]
+ClusterAddress = Annotated[
+    str | None, Option("--address", help="Ray cluster, as HOST:PORT or auto (default: one on this machine).")
+]
 
 
 def read_settings(file: Path | None, pairs: list[str] | None, taken: tuple[str, ...]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ EXTRAS = {
     "lm": ("tokenizers", "huggingface_hub", "pyarrow"),
     "track": ("wandb", "tensorboard"),
     "hf": ("transformers",),
+    "ray": ("ray",),
 }
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ordinate.core.errors import InputError
+from ordinate.core.errors import InputError, nearest
 from ordinate.results.comparison import Comparison
 from ordinate.store import Store, open_store
 from ordinate.studies import study_store
@@ -19,6 +19,7 @@ from ordinate.studies.plan import MANY, Seeds, Study, plan
 from ordinate.studies.stages import Stage, next_stage
 from ordinate.studies.study_state import StudyState
 
+EXECUTORS = ("local", "ray")
 Begin = Callable[[StudyState, Stage], None]
 
 
@@ -32,17 +33,20 @@ def compare(
     within: float | None = None,
     store: str | Path = "runs",
     workers: int | None = None,
+    executor: str = "local",
+    address: str | None = None,
     watch: EventWatch | None = None,
     **settings: Any,
 ) -> Comparison:
     """Compare encodings on tasks: `compare("k_back", "rope,alibi", steps=300)`. Prints nothing; `watch` gets events.
 
     Learning rates are tuned per encoding on a pilot seed, then all encodings run on the same seeds. What the store has
-    is not done again. `within` seconds, the study is planned to take no longer. `workers=0` does all in this process.
+    is not done again. `within` seconds, the study is planned to take no longer. `workers=0` does all in this process;
+    `executor="ray"` does it on the Ray cluster at `address`, or on one that it starts on this machine.
     """
     job = prepare(
         tasks, encodings, seeds=seeds, quick=quick, rates=rates, within=within, store=store, workers=workers,
-        settings=settings,
+        executor=executor, address=address, settings=settings,
     )  # fmt: skip
     if job.study.size > MANY:
         raise InputError(f"this would be {job.study.size:,} runs: ask for fewer seeds, encodings or tasks")
@@ -91,6 +95,8 @@ def prepare(
     within: float | None = None,
     store: str | Path = "runs",
     workers: int | None = None,
+    executor: str = "local",
+    address: str | None = None,
     settings: Mapping[str, Any],
 ) -> Job:
     """Plan a study and find who does it. Nothing is written yet."""
@@ -101,15 +107,30 @@ def prepare(
 
     study, runs = make(), open_store(store)
     runs.check_place()
-    executor: Executor = Plain(runs) if workers == 0 else Local(runs, workers, study.bases[0][2].threads)
+    doer = make_executor(executor, runs, workers, study.bases[0][2].threads, address)
     again = write_command(study, settings, within, seeds)
     if within is not None:
         if quick or seeds == "auto":
             raise InputError("--within plans the seeds itself: leave out --quick and --seeds auto")
         before = study_store.find_by_command(runs, again)
         taken = {*settings, *settings.get("model", {}), *({"seeds"} if seeds is not None else ())}
-        study = before.study if before else plan_within(within, make, executor.workers_wanted, taken)
-    return Job(study, runs, executor, again)
+        study = before.study if before else plan_within(within, make, doer.workers_wanted, taken)
+    return Job(study, runs, doer, again)
+
+
+def make_executor(name: str, store: Store, workers: int | None, threads: int, address: str | None) -> Executor:
+    """Who does the runs of a study, whose runs use so many threads each."""
+    if name not in EXECUTORS:
+        raise InputError(f"unknown executor {name!r}: {nearest(name, EXECUTORS)}")
+    if name == "local":
+        if address is not None:
+            raise InputError(f"--address {address} is of a Ray cluster: add --executor ray")
+        return Local(store, workers, threads) if workers != 0 else Plain(store)
+    if workers == 0:
+        raise InputError("--workers 0 does all runs in this process: leave it out, or leave out --executor ray")
+    from ordinate.studies.ray_cluster import RayCluster
+
+    return RayCluster(store, workers, threads, address)
 
 
 def carry_out(

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,21 +27,27 @@ def main(store: str, core: str = "") -> None:
         except BrokenPipeError:  # the driver is gone: leave the run as it is, to be continued
             os._exit(0)
 
+    import ordinate.training  # noqa: F401 - before it is ready, because loading torch takes seconds
+
+    say(kind="ready")
+    for line in sys.stdin:
+        work(json.loads(line), Path(store), say)
+    os._exit(0)  # unloading torch takes a second
+
+
+def work(config: dict[str, Any], store: Path, say: Callable[..., None]) -> None:
+    """Do a run and tell what happens to it, as `say(kind=..., ...)`."""
     from ordinate.core.config import build
     from ordinate.core.errors import error_text
     from ordinate.store import Store
     from ordinate.training import RunConfig, attempt
 
-    say(kind="ready")
-    for line in sys.stdin:
-        config = build(RunConfig, json.loads(line))
-        try:
-            done = attempt(config, Store(Path(store)), lambda now: say(kind="progress", progress=asdict(now)))
-        except Exception as error:  # kept with the run
-            say(kind="failed", error=error_text(error))
-        else:
-            say(kind="done" if done else "elsewhere")
-    os._exit(0)  # unloading torch takes a second
+    try:
+        done = attempt(build(RunConfig, config), Store(store), lambda now: say(kind="progress", progress=asdict(now)))
+    except Exception as error:  # kept with the run
+        say(kind="failed", error=error_text(error))
+    else:
+        say(kind="done" if done else "elsewhere")
 
 
 if __name__ == "__main__":
