@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -36,7 +36,7 @@ class Connection:
 
     def __init__(self, address: str | None, cpus: int) -> None:
         """Without an address, a cluster with so many CPUs is started on this machine."""
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when it is imported
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray is imported
         self.ray, self.local = optional("ray"), address is None
         self.checked: set[str] = set()  # nodes
         self.found_connected = self.ray.is_initialized()  # by the program that uses this one, and left so
@@ -56,13 +56,17 @@ class Connection:
             self._connect(address, f"join the Ray cluster at {address}")
 
     def _connect(self, address: str, what: str, **options: Any) -> None:
+        self._print_events(False)
         try:
             self.ray.init(
                 address, namespace="ordinate", log_to_driver=False, logging_level=logging.ERROR, **options
             )  # fmt: skip
         except Exception as error:  # of many types, a mere RuntimeError among them
             self.close()
-            raise InputError(f"cannot {what}: {error_text(error.__cause__ or error)}") from error
+            why = error_text(error.__cause__ or error)
+            if "AuthToken" in why:
+                why = "it wants a token, which RAY_AUTH_MODE=token makes Ray send (ray get-auth-token shows it)"
+            raise InputError(f"cannot {what}: {why}") from error
 
     @property
     def path(self) -> list[str]:
@@ -128,10 +132,15 @@ class Connection:
         self.ray.cloudpickle.register_pickle_by_value(ray_actor)
         return self.ray.remote(**options)(code)
 
+    def _print_events(self, shown: bool) -> None:
+        """Whether Ray prints that a process or a node died to standard output, which may be a JSON document."""
+        optional("ray._private.worker")._worker_logs_enabled = shown  # no public setting leads there
+
     def close(self) -> None:
         """Leave the cluster. One that was started for this connection ends."""
         if not self.found_connected:
             self.ray.shutdown()
+            self._print_events(True)
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGTERM, self.terminate or signal.SIG_DFL)
 
@@ -155,14 +164,11 @@ def _check_address(address: str) -> None:
 
 @contextmanager
 def _environment(**variables: str) -> Iterator[None]:
-    """Processes that are started meanwhile inherit these variables."""
-    before = {name: os.environ.get(name) for name in variables}
+    """Processes that are started meanwhile inherit these variables. What Ray adds to them is removed as well."""
+    before = dict(os.environ)
     os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            with suppress(KeyError):
-                del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(before)
