@@ -7,9 +7,8 @@ and encoding. Weights, checkpoints and journals stay behind, and so does what te
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from os import utime
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from ordinate.store.examples import ARCHIVE
 from ordinate.store.files import write_json
 from ordinate.store.pack import pack
 from ordinate.store.sums import file_sums
-from ordinate.studies import study_store
+from ordinate.studies import study_file, study_store
 from ordinate.studies.collect import collect
 from ordinate.studies.command import write_command
 from ordinate.studies.plan import Study, plan
@@ -43,29 +42,36 @@ class Asked:
     """A comparison as somebody would ask for it today."""
 
     task: str
-    seeds: int
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def study(self) -> Study:
-        return plan(self.task, seeds=self.seeds, settings=self.settings)
-
-    @property
-    def command(self) -> str:
-        return write_command(self.study, self.settings)
+    study: Study
+    command: str
+    title: str = ""
 
 
-# The one that is shown first is the last.
-COMPARISONS = (
-    Asked("value_at_position", 3, {"lr": 0.001}),
-    Asked("image_pattern", 3, {"lr": 0.003}),
-    Asked("copy_unique", 3, {"lr": 0.003}),
-    Asked("binary_majority", 3, {"lr": 0.003}),
-    Asked("modular_sum", 6),
-    Asked("shift_pattern", 6),
-    Asked("first_last", 6),
-    Asked("k_back", 6),
-)
+def _alone(task: str, lr: float) -> Asked:
+    """Three seeds at one learning rate, until a study has six."""
+    study = plan(task, seeds=3, settings={"lr": lr})
+    return Asked(task, study, write_command(study, {"lr": lr}))
+
+
+def _parts() -> list[Asked]:
+    """All parts of all studies; those under our own rules come last, and are shown first."""
+    found = [
+        (bool(part.settings), title != FIRST, Asked(",".join(part.tasks), part.study, part.command, title))
+        for name in study_file.names()
+        for study in (study_file.load(name),)
+        for part in study.parts
+        for title in (study.title_of(part),)
+    ]
+    return [asked for _, _, asked in sorted(found, key=lambda item: item[:2], reverse=True)]
+
+
+def candidates() -> list[Asked]:
+    """All that may be shipped, in the order in which they are packed."""
+    return [*(_alone(task, lr) for task, lr in PRELIMINARY.items()), *_parts()]
+
+
+FIRST = "s4-k-back: fair"
+PRELIMINARY = {"value_at_position": 0.001, "image_pattern": 0.003, "copy_unique": 0.003, "binary_majority": 0.003}
 
 
 class Watched(Store):
@@ -80,33 +86,41 @@ class Watched(Store):
 
 
 def build(stores: Iterable[Path], archive: Path) -> None:
-    """Copy what is needed of each comparison, from the first store that has all of it, and pack that."""
+    """Copy what is needed of each finished comparison, from the first store that has all of it, and pack that."""
     with tempfile.TemporaryDirectory() as folder:
-        small = open_store(folder)
-        for number, asked in enumerate(COMPARISONS):
-            whole, source = find(asked, stores)
+        small, finished = open_store(folder), [(asked, found) for asked in _parts() if (found := find(asked, stores))]
+        known = {asked.task for asked, _ in finished}
+        alone = [_alone(task, lr) for task, lr in PRELIMINARY.items() if task not in known]
+        for number, (asked, (whole, source)) in enumerate([*((a, _needed(a, stores)) for a in alone), *finished]):
             for run in source.asked.values():
-                if run.done:
+                if run.done and not small.run(run.id).folder.exists():
                     copy(run, small, first=run.id in _first(whole))
-            kept = study_store.save(small, asked.study, asked.command)
+            kept = study_store.save(small, asked.study, asked.command, asked.title)
             for folder in (kept.folder, *(small.run(name).folder for name in source.asked)):
                 for path in folder.glob("*"):
                     utime(path, (number, number))  # stores are read by age
             if str(collect(StudyState(asked.study, small), asked.command)) != str(whole):
                 raise SystemExit(f"{asked.command} says something else once it is packed")
-            print(f"{asked.study.id}  {asked.command}")
+            print(f"{asked.study.id}  {asked.title or asked.command}")
         pack(small, archive)
     print(f"{archive.stat().st_size:,} bytes in {archive}")
 
 
-def find(asked: Asked, stores: Iterable[Path]) -> tuple[Comparison, Watched]:
+def find(asked: Asked, stores: Iterable[Path]) -> tuple[Comparison, Watched] | None:
     """A comparison whose runs are all done, and the store that was asked for them."""
     for folder in stores:
         source = Watched(folder)
         state = StudyState(asked.study, source)
         if not next_stage(state).missing:
             return collect(state, asked.command), source
-    raise SystemExit(f"run this first:  {asked.command}")
+    return None
+
+
+def _needed(asked: Asked, stores: Iterable[Path]) -> tuple[Comparison, Watched]:
+    found = find(asked, stores)
+    if found is None:
+        raise SystemExit(f"run this first:  {asked.command}")
+    return found
 
 
 def _first(comparison: Comparison) -> set[str]:

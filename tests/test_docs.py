@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from ordinate.store.examples import open_examples
+
 PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 CODE = {page.name: re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE) for page in PAGES}
 
@@ -41,3 +43,9 @@ def test_alarms_are_described_as_their_classes_describe_them() -> None:
     described = table.splitlines(keepends=True)
     assert len(described) >= 14
     assert set(described) <= set(alarms["rows"]().values()), "to write the table again: python docs/alarms.py"
+
+
+def test_results_and_findings_are_those_that_ship() -> None:
+    made = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "results.py"))
+    for path, text in made["documents"]([open_examples()]).items():
+        assert path.read_text(encoding="utf-8") == text, f"to write {path.name} again: python docs/results.py"

@@ -1,5 +1,6 @@
 """The report of a study: what holds of what was published, the verdict of each comparison, and their scores."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,10 +15,11 @@ from ordinate.report.chart import Figure, file_names
 from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning
 from ordinate.report.json_document import as_json, table_document
-from ordinate.report.study_tables import AGREES, DIFFERS, measured_text, number_text, scores, tables
+from ordinate.report.study_tables import AGREES, DIFFERS, measured_text, published_text, scores, tables
 from ordinate.report.table import comma_separated, latex, markdown, markdown_text
 from ordinate.statistics.phrases import called, counted, listed, p_words
 from ordinate.statistics.sentences import sentences
+from ordinate.statistics.types import Finding
 from ordinate.studies import measures
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
 
@@ -63,13 +65,19 @@ def words(outcome: StudyOutcome) -> list[str]:
     for part in outcome.parts:
         if part.comparison is not None:
             for task in part.comparison.analysis.tasks:
-                first = sentences(part.comparison.analysis, task)[0]
-                lines.append(f"{_title(part)}, {counted(len(task.seeds), 'seed')}: {first}")
+                first, *rest = sentences(part.comparison.analysis, task)
+                open_too = rest[:1] if task.verdict.finding is Finding.OPEN else []
+                lines.append(f"{_title(part)}, {counted(len(task.seeds), 'seed')}: {' '.join([first, *open_too])}")
     missing = [part.part.name for part in outcome.parts if not part.finished]
     if missing:
         some = listed(missing) if len(missing) < len(outcome.parts) else "all of it"
-        lines.append(f"Still to be run: {some}. Go on with  ordinate study run {outcome.study.name}")
+        lines.append(f"Still to be run: {some}. Go on with  {again(outcome)}")
     return lines
+
+
+def again(outcome: StudyOutcome) -> str:
+    """The command that goes on with a study."""
+    return shlex.join(["ordinate", "study", "run", outcome.study.typed])
 
 
 def _under(part: PartOutcome) -> str:
@@ -90,7 +98,7 @@ def _held(outcome: StudyOutcome, part: PartOutcome) -> Iterator[str]:
     for figure in (figure for figure, agrees in known if not agrees):
         measure = measures.find(figure.measure)
         name = f"{called(figure.encoding)}, {measure.title}"
-        stated = f"{name}: published {number_text(figure.value, measure.form)}, measured {measured_text(part, figure)}"
+        stated = f"{name}: published {published_text(figure)}, measured {measured_text(part, figure)}"
         tried = [other for other in outcome.like(part) if other.measured(figure.encoding, figure.measure)]
         found = [
             f"{measured_text(other, figure)} with {other.part.difference}" for other in tried if other.agreement(figure)
@@ -117,7 +125,7 @@ def render(outcome: StudyOutcome, format: str) -> str:
         return "\n".join([*(f"% {line}" for line in words(outcome)), "", *(latex(table) for table in made)])
     lines = "\n".join(f"- {markdown_text(line)}" for line in words(outcome))
     head = f"# {markdown_text(study.title)}\n\n{markdown_text(study.question)}\n\n{markdown_text(study.source)}\n\n"
-    return "\n".join([f"{head}{lines}\n\n```\nordinate study run {study.name}\n```\n", *(markdown(t) for t in made)])
+    return "\n".join([f"{head}{lines}\n\n```\n{again(outcome)}\n```\n", *(markdown(t) for t in made)])
 
 
 def document(outcome: StudyOutcome) -> dict[str, Any]:
@@ -173,7 +181,7 @@ def page(outcome: StudyOutcome) -> str:
         environment()
         .from_string(page_part("study.html.jinja"))
         .render(
-            study=outcome.study, outcome=outcome, words=words(outcome), version=__version__,
+            study=outcome.study, outcome=outcome, again=again(outcome), words=words(outcome), version=__version__,
             tables=[(table, list(table.texts(str, "{}"))) for table in made],
             figures=[(index, figure, height(figure)) for index, figure in enumerate(drawn)],
             style=Markup(page_part("style.css")), script=Markup(page_part("page.js")), plotly=Markup(plotly_script()),

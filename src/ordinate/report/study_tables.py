@@ -24,6 +24,11 @@ def number_text(value: float, form: str) -> str:
     return format(value, form) if math.isfinite(value) else "never"
 
 
+def published_text(figure: Published) -> str:
+    """`0.997`, `about 0.500`."""
+    return ("about " if figure.within else "") + number_text(figure.value, measures.find(figure.measure).form)
+
+
 def measured_text(part: PartOutcome, figure: Published) -> str:
     return spread(part.measured(figure.encoding, figure.measure), measures.find(figure.measure).form)
 
@@ -49,7 +54,7 @@ def _published(outcome: StudyOutcome) -> Table:
         for figure in own.part.published:
             measure = measures.find(figure.measure)
             cells = [_cell(part, figure) for part in shown]
-            rows.append((called(figure.encoding), measure.title, number_text(figure.value, measure.form), *cells))
+            rows.append((called(figure.encoding), measure.title, published_text(figure), *cells))
     columns = [Column("encoding", "encoding"), Column("measure", "measure"), Column("published", "published")]
     columns += [Column(part.part.name, part.part.name) for part in shown]
     note = (
@@ -70,7 +75,10 @@ def _claims(outcome: StudyOutcome) -> Table:
     rows = [(claim.text, *(order.value if (order := part.order(claim)) else None for part in shown))
             for claim in outcome.study.claims]  # fmt: skip
     columns = (Column("claim", "published claim"), *(Column(part.part.name, part.part.name) for part in shown))
-    note = "Each pair of encodings by the exact rank-sum test over seeds, corrected by Holm over the pairs of a claim."
+    note = (
+        "Each pair of encodings by the exact rank-sum test over seeds, corrected by Holm over the pairs of a claim. "
+        "An encoding that cannot be evaluated at a length is below all that can."
+    )
     return Table("claims", "Published claims", columns, tuple(rows) if shown else (), note=note)
 
 

@@ -23,11 +23,12 @@ MOST_PARTS = 200
 
 @dataclass(frozen=True)
 class Published:
-    """One number of a published table."""
+    """One number of a published table; `within` where it is stated as about so much, or as a range."""
 
     encoding: str
     measure: str
     value: float
+    within: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class StudyFile:
     """A question, and the comparisons that answer it."""
 
     name: str
+    typed: str  # what a command calls it: its name, or the path of its file
     title: str
     question: str
     source: str  # of the published figures, and what is not stated there
@@ -111,10 +113,10 @@ def load(name: str | Path) -> StudyFile:
     """A study that comes with the program, by its name, or one of a user's, by the path of its file."""
     text = str(name)
     if text in names():
-        return _study(text, _read(FOLDER / f"{text}.toml"))
+        return _study(text, text, _read(FOLDER / f"{text}.toml"))
     if not text.endswith(".toml"):
         raise InputError(f"no study {text!r}: {nearest(text, names())}; a study of your own is a file FILE.toml")
-    return _study(Path(text).stem, _read(Path(text)))
+    return _study(Path(text).stem, text, _read(Path(text)))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not TOML: {error}") from error
 
 
-def _study(name: str, content: dict[str, Any]) -> StudyFile:
+def _study(name: str, typed: str, content: dict[str, Any]) -> StudyFile:
     try:
         _known(content, ("title", "question", "source", "parts", "claims", "interaction", "matrix"), "a study")
         tables = _tables(content.get("parts", []), "parts")
@@ -145,7 +147,7 @@ def _study(name: str, content: dict[str, Any]) -> StudyFile:
         title, question, source = (_text(content, key) for key in ("title", "question", "source"))
         over = [measures.find(m).name for m in _names(content.get("interaction", []), name, "measures")]
         matrix = _matrix(_table(content, "matrix"), parts)
-        return StudyFile(name, title, question, source, tuple(parts), tuple(claims), tuple(over), matrix)
+        return StudyFile(name, typed, title, question, source, tuple(parts), tuple(claims), tuple(over), matrix)
     except InputError as error:
         raise InputError(f"study {name}: {error}") from error
 
@@ -201,11 +203,13 @@ def _published(table: dict[str, Any], name: str, encodings: tuple[str, ...]) -> 
             raise InputError(f"the published figures of {text} are {row!r}: write {text} = {{accuracy = 0.95}}")
         for key, value in row.items():
             measure = measures.find(key)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise InputError(f"the published {key} of {text} is {value!r}: it must be a number")
-            if measure.share and not 0 <= value <= 1:
-                raise InputError(f"the published {key} of {text} is {value:g}: it must lie between 0 and 1")
-            found.append(Published(encoding, measure.name, float(value)))
+            ends = value if isinstance(value, list) else [value, value]
+            if len(ends) != 2 or not all(type(end) in (int, float) and math.isfinite(end) for end in ends):
+                raise InputError(f"the published {key} of {text} is {value!r}: it must be a number, or [low, high]")
+            low, high = sorted(map(float, ends))
+            if measure.share and not 0 <= low <= high <= 1:
+                raise InputError(f"the published {key} of {text} is {value!r}: it must lie between 0 and 1")
+            found.append(Published(encoding, measure.name, (low + high) / 2, (high - low) / 2))
     return tuple(found)
 
 

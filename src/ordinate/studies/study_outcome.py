@@ -1,5 +1,6 @@
 """What a study has found so far: its comparisons, measured values by seed, and what becomes of published claims."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,17 +35,25 @@ class PartOutcome:
 
     def agreement(self, figure: Published) -> bool | None:
         """Whether a published figure is one that a further seed of this comparison could have."""
-        tolerance = measures.find(figure.measure).tolerance(figure.value)
+        tolerance = max(figure.within, measures.find(figure.measure).tolerance(figure.value))
         return agrees(figure.value, self.measured(figure.encoding, figure.measure), tolerance)
 
     def order(self, claim: Claim) -> Order | None:
-        """What becomes of a published order here; none if it is not measured, or not in all seeds yet."""
-        if not self.finished:
+        """What becomes of a published order here; none if it is not measured, or not in all seeds yet.
+
+        An encoding that cannot be evaluated there is below all that can.
+        """
+        worst = (math.inf if claim.lower else -math.inf,) * len(self._any_values(claim.measure))
+        if not self.finished or any(self.part.encoding(name) is None for name in (*claim.better, *claim.worse)):
             return None
         better, worse = (
-            [self.measured(encoding, claim.measure) for encoding in side] for side in (claim.better, claim.worse)
+            [self.measured(encoding, claim.measure) or worst for encoding in side]
+            for side in (claim.better, claim.worse)
         )
         return order(better, worse, lower=claim.lower)
+
+    def _any_values(self, measure: str) -> tuple[float, ...]:
+        return next((values for (_, _, name), values in self.values.items() if name == measure), ())
 
     def measured(self, encoding: str, measure: str) -> tuple[float, ...]:
         """The values of the finished seeds on the first task."""

@@ -1,0 +1,93 @@
+"""Published values and orders against measured ones."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from ordinate import InputError
+from ordinate.statistics.interaction import interaction
+from ordinate.statistics.replication import Order, agrees, expected, order, rank_sum
+
+VALUES = st.lists(st.integers(0, 6).map(float), min_size=2, max_size=6)
+
+
+@given(VALUES, VALUES)
+def test_the_rank_sum_is_that_of_all_permutations(one: list[float], two: list[float]) -> None:
+    ranks = stats.rankdata([*one, *two])
+
+    def distance(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
+        return np.abs(x.sum(axis=axis) - len(one) * (len(ranks) + 1) / 2)
+
+    test = stats.permutation_test(
+        (ranks[: len(one)], ranks[len(one) :]), distance, vectorized=True, alternative="greater", n_resamples=np.inf
+    )
+    assert rank_sum(one, two) == pytest.approx(test.pvalue, abs=1e-12)
+
+
+def test_six_against_six_all_apart_is_significant_and_infinity_is_a_rank() -> None:
+    assert rank_sum([1, 2, 3, 4, 5, 6], [math.inf] * 6) == pytest.approx(2 / math.comb(12, 6))
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=8))
+def test_one_more_seed_is_expected_around_the_mean(values: list[float]) -> None:
+    low, high = expected(values) or (0, 0)
+    assert low <= np.mean(values) + 1e-9 and high >= np.mean(values) - 1e-9
+
+
+def test_the_prediction_interval_covers_one_more_value() -> None:
+    source = np.random.default_rng(0)
+    inside = [agrees(row[6], row[:6].tolist(), 0.0) for row in source.normal(size=(2000, 7))]
+    assert 0.93 < np.mean(inside) < 0.97
+
+
+def test_agreement_needs_two_values_and_grants_a_tolerance() -> None:
+    assert agrees(0.5, [0.9], 0.02) is None and agrees(0.5, [], 0.02) is None
+    assert agrees(0.99, [1.0, 1.0], 0.02) and not agrees(0.9, [1.0, 1.0], 0.02)
+    assert agrees(90, [80, 100, math.inf], 10) and not agrees(40, [80, 100, math.inf], 10)
+
+
+def test_orders() -> None:
+    low, high, middle = [0.1 + i / 100 for i in range(6)], [0.9 + i / 100 for i in range(6)], [0.1, 0.9] * 3
+    assert order([high], [low]) is Order.HOLDS
+    assert order([low], [high]) is Order.REVERSED
+    assert order([low], [high], lower=True) is Order.HOLDS
+    assert order([high], [low, high]) is Order.PARTLY
+    assert order([middle], [low]) is Order.OPEN
+    assert order([high], [()]) is None
+    assert order([high], [low, [1.0 + i for i in range(6)]]) is Order.REVERSED, "one pair the other way is enough"
+
+
+def test_a_rank_sum_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="needs values on both sides, got 0 and 1"):
+        rank_sum([], [1.0])
+
+
+def test_the_interaction_is_the_f_test_of_differences() -> None:
+    """With two times, it is the one-way analysis of variance of the differences."""
+    source = np.random.default_rng(1)
+    groups = [source.normal(size=(6, 2)) + shift for shift in (0.0, [0.0, 1.0], [0.0, 0.5])]
+    found = interaction(groups)
+    oracle = stats.f_oneway(*(group[:, 1] - group[:, 0] for group in groups))
+    assert found.f == pytest.approx(oracle.statistic) and found.p == pytest.approx(oracle.pvalue)
+
+
+def test_the_level_of_a_run_is_no_interaction() -> None:
+    source = np.random.default_rng(2)
+    groups = [source.normal(size=(6, 3)) for _ in range(3)]
+    moved = [group + source.normal(size=(6, 1)) * 100 for group in groups]
+    assert interaction(moved).f == pytest.approx(interaction(groups).f, rel=1e-6)
+
+
+def test_an_interaction_rarely_appears_by_chance() -> None:
+    source = np.random.default_rng(3)
+    p = [interaction([source.normal(size=(6, 3)).cumsum(axis=1) for _ in range(3)]).p for _ in range(400)]
+    assert np.mean(np.array(p) < 0.05) < 0.08
+
+
+def test_an_interaction_needs_groups() -> None:
+    with pytest.raises(InputError, match="at least two groups of two runs"):
+        interaction([np.zeros((6, 3))])

@@ -1,0 +1,102 @@
+"""Studies as TOML files."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ordinate import InputError
+from ordinate.studies import study_file
+from ordinate.studies.study_file import load
+
+SMALL = """
+title = "t"
+question = "q?"
+[[parts]]
+name = "as stated"
+tasks = "k_back"
+encodings = ["rope", "learned(rows=64)"]
+seeds = 2
+settings = { lr = 0.003, steps = 20 }
+published = { rope = { accuracy = 1.0, "ood accuracy" = [0.4, 0.6] } }
+[[parts]]
+name = "slow"
+like = "as stated"
+settings = { lr = 0.001 }
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", study_file.names())
+def test_every_bundled_study_can_be_planned(name: str) -> None:
+    study = load(name)
+    assert study.title and study.question.endswith("?")
+    for part in study.parts:
+        assert part.study.size > 0 and part.command.startswith("ordinate compare")
+    assert all(any(part.encoding(name) for part in study.parts) for c in study.claims for name in (*c.better, *c.worse))
+
+
+def test_the_documents_are_studies() -> None:
+    wanted = {"s0-markers", "s1-value-at-position", "s4-modular-sum", "s4-k-back", "s4-shift", "s4-long-range"}
+    wanted |= {"s4-k", "s4-architectures", "coverage", "lengths", "image-2d", "controls", "embedding-scale"}
+    assert wanted <= set(study_file.names())
+
+
+def test_a_part_is_like_another_but_for_what_it_says(tmp_path: Path) -> None:
+    stated, slow = load(written(tmp_path, SMALL)).parts
+    assert (slow.base, dict(slow.differs), slow.difference) == ("as stated", {"lr": 0.001}, "lr=0.001")
+    assert slow.encodings == stated.encodings and slow.seeds == stated.seeds
+    assert slow.settings == {**stated.settings, "lr": 0.001} and not slow.published
+    assert stated.encoding("learned") == "learned(rows=64)" and stated.encoding("t5") is None
+    one, two = stated.published
+    assert (one.value, one.within) == (1.0, 0.0) and (two.value, two.within) == (0.5, pytest.approx(0.1))
+
+
+def test_a_grid_is_one_part_for_each_point(tmp_path: Path) -> None:
+    text = SMALL + '[parts.grid]\nlayers = [1, 2]\ntasks = ["k_back(k=1)", "k_back"]\n'
+    parts = load(written(tmp_path, text)).parts[1:]
+    assert [part.name for part in parts] == [
+        f"slow, layers={layers}, tasks={task}" for layers in (1, 2) for task in ("k_back(k=1)", "k_back")
+    ]
+    assert {base.model.layers for part in parts[2:] for _, _, base in part.study.bases} == {2}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("question", "qestion"), "a study has no key qestion: did you mean question"),
+        (("like =", "liek ="), "a part has no key liek: did you mean like"),
+        (('like = "as stated"', 'like = "as stated!"'), "is like 'as stated!', and no part before it has that name"),
+        (('name = "slow"', 'name = "as stated"'), "two parts are called 'as stated'"),
+        (("[[parts]]\nname", "[[x]]\nname"), "a study has no key x"),
+        (("accuracy = 1.0", "acuracy = 1.0"), "no measure 'acuracy': did you mean accuracy"),
+        (("accuracy = 1.0", "accuracy = 100"), "must lie between 0 and 1"),
+        (("accuracy = 1.0", 'accuracy = "x"'), "must be a number, or"),
+        (("published = { rope", "published = { alibi"), "publishes figures of alibi, which it does not compare"),
+        (("seeds = 2", "seeds = 0"), "must be auto or a whole number of at least 1, got 0"),
+        (('encodings = ["rope"', 'encodings = ["ropee"'), "did you mean rope"),
+    ],
+)  # fmt: skip
+def test_a_faulty_file_gets_one_sentence(tmp_path: Path, change: tuple[str, str], sentence: str) -> None:
+    with pytest.raises(InputError, match=re.escape(sentence)) as caught:
+        load(written(tmp_path, SMALL.replace(*change)))
+    assert str(caught.value).startswith("study mine: ")
+
+
+def test_an_empty_grid_and_unknown_names(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no values for layers: give a list"):
+        load(written(tmp_path, SMALL + "[parts.grid]\nlayers = []\n"))
+    with pytest.raises(InputError, match=r"no study 's4-kback': did you mean s4-k-back"):
+        load("s4-kback")
+    with pytest.raises(InputError, match="name a study file"):
+        load(tmp_path / "none.toml")
+    with pytest.raises(InputError, match="is not TOML"):
+        load(written(tmp_path, "a = "))
+    claim = '[[claims]]\ntext = "c"\nmeasure = "loss"\nbetter = "t5"\nworse = "rope"\n'
+    with pytest.raises(InputError, match="the claim 'c' is about t5, which no part compares"):
+        load(written(tmp_path, SMALL + claim))
