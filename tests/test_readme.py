@@ -56,7 +56,7 @@ baselines.SEQUENCES = 1000
 compare("binary_majority", "rope,none", quick=True, workers=0, dim=16, layers=1, steps=2, evaluation_sequences=20)
 prepare(request("text:notes", vocabulary=4096, valid=0.2), "data/notes", workers=0)
 for line in {lines!r}:
-    long = any(command in line for command in (" train ", " compare ", " prepare"))
+    long = any(command in line for command in (" train ", " compare ", " prepare", " study run "))
     sys.argv = shlex.split(line) + (["--dry-run"] if long else [])
     try:
         main()

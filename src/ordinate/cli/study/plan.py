@@ -1,10 +1,17 @@
 """`ordinate study plan`: what a study would run, and how long that takes."""
 
+from pathlib import Path
+
 from ordinate.cli.options import RUNS, StoreFolder, StudyName, Workers
 
 
 def run(study: StudyName, workers: Workers = None, store: StoreFolder = RUNS) -> None:
     """Print the comparisons of a study: runs, how many are done, time and disk. Nothing is run."""
+    print_plan(study, workers, store)
+
+
+def print_plan(study: str, workers: int | None, store: Path) -> None:
+    """The forecast of each comparison."""
     from ordinate.studies.forecast import forecast
     from ordinate.studies.study_file import load
     from ordinate.studies.study_run import job

@@ -3,13 +3,24 @@
 import sys
 
 import typer
+from typer import Option
 
 from ordinate.cli.console import console
 from ordinate.cli.options import RUNS, AsJson, StoreFolder, StudyName, Workers
+from ordinate.cli.study.plan import print_plan
 
 
-def run(study: StudyName, workers: Workers = None, store: StoreFolder = RUNS, as_json: AsJson = False) -> None:
+def run(
+    study: StudyName,
+    workers: Workers = None,
+    store: StoreFolder = RUNS,
+    as_json: AsJson = False,
+    dry_run: bool = Option(False, "--dry-run", help="Print the runs, how many are done, time and disk; then stop."),
+) -> None:
     """Run one comparison of a study after the other, then report it. The same command goes on where it was stopped."""
+    if dry_run:
+        print_plan(study, workers, store)
+        return
     from ordinate.cli.progress import ComparisonDisplay
     from ordinate.core.extras import require_extra
     from ordinate.report import study_report
