@@ -159,7 +159,7 @@ def picture(found: dict[str, StudyOutcome]) -> bytes:
 
     import matplotlib.pyplot as plt
 
-    plt.rcParams["svg.hashsalt"] = "results"  # the same picture from the same results
+    plt.rcParams |= {"svg.hashsalt": "results", "svg.fonttype": "none", "font.family": "sans-serif"}
 
     fair = sorted((task for outcome in found.values() for task in _fair(outcome)), key=lambda t: (t.family, t.task))
     figure, axes = plt.subplots(figsize=(7.2, 0.5 * len(fair) + 1.2))

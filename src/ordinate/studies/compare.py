@@ -73,15 +73,16 @@ class Job:
         """Where its report goes."""
         return study_store.folder_of(self.store, self.study)
 
-    def carry_out(self, watch: EventWatch, begin: Begin | None = None) -> Comparison:
-        """Store the study, do its missing runs, and collect the comparison."""
+    def carry_out(self, watch: EventWatch, begin: Begin | None = None, *, last: bool = True) -> Comparison:
+        """Store the study, do its missing runs, and collect the comparison. `last`: the workers end with it."""
         self.store.check_writable()
         study_store.save(self.store, self.study, self.command, self.title)
         try:
             with driving(self.folder):
                 state = carry_out(self.study, self.store, self.executor, watch, begin)
         finally:
-            self.executor.close()
+            if last:
+                self.executor.close()
         return collect(state, self.command)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ordinate.store import Store
 from ordinate.studies.compare import Job, prepare
+from ordinate.studies.executor import Executor
 from ordinate.studies.stages import next_stage
 from ordinate.studies.study_file import Part, StudyFile
 from ordinate.studies.study_state import StudyState
@@ -20,13 +21,21 @@ class Progress:
     stage: str
 
 
-def job(study: StudyFile, part: Part, store: str | Path, workers: int | None = None) -> Job:
-    """One comparison of a study, ready to be done."""
+def job(
+    study: StudyFile,
+    part: Part,
+    store: str | Path,
+    workers: int | None = None,
+    executor: str = "local",
+    address: str | None = None,
+    shared: Executor | None = None,
+) -> Job:
+    """One comparison of a study, ready to be done; by an executor that it shares with others, if there is one."""
     made = prepare(
         part.tasks, part.encodings, seeds=part.seeds, rates=part.rates, store=store, workers=workers,
-        settings=part.settings,
+        executor=executor, address=address, settings=part.settings,
     )  # fmt: skip
-    return replace(made, title=study.title_of(part))
+    return replace(made, title=study.title_of(part), executor=shared or made.executor)
 
 
 def progress(study: StudyFile, store: Store) -> list[Progress]:

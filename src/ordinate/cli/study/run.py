@@ -6,13 +6,15 @@ import typer
 from typer import Option
 
 from ordinate.cli.console import console
-from ordinate.cli.options import RUNS, AsJson, StoreFolder, StudyName, Workers
+from ordinate.cli.options import RUNS, AsJson, ClusterAddress, ExecutorName, StoreFolder, StudyName, Workers
 from ordinate.cli.study.plan import print_plan
 
 
 def run(
     study: StudyName,
     workers: Workers = None,
+    executor: ExecutorName = "local",
+    address: ClusterAddress = None,
     store: StoreFolder = RUNS,
     as_json: AsJson = False,
     dry_run: bool = Option(False, "--dry-run", help="Print the runs, how many are done, time and disk; then stop."),
@@ -24,27 +26,30 @@ def run(
     from ordinate.cli.progress import ComparisonDisplay
     from ordinate.core.extras import require_extra
     from ordinate.report import study_report
+    from ordinate.store import open_store
     from ordinate.studies.executor import StudyStopped
     from ordinate.studies.forecast import forecast
     from ordinate.studies.study_file import load
     from ordinate.studies.study_outcome import study_outcome
-    from ordinate.studies.study_run import job
+    from ordinate.studies.study_run import job, progress
 
     require_extra("report")
-    found, failures = load(study), 0
-    for number, part in enumerate(found.parts, start=1):
-        made = job(found, part, store, workers)
-        expected = forecast(made)
-        print(f"[{number}/{len(found.parts)}] {part.name}: {expected.lines[-1]}", file=sys.stderr)
-        if not expected.missing:
-            continue
+    found, runs = load(study), open_store(store)
+    missing = [part for part, at in zip(found.parts, progress(found, runs), strict=True) if at.stage != "done"]
+    shared, failures = None, 0
+    for number, part in enumerate(missing, start=1):
+        made = job(found, part, store, workers, executor, address, shared)
+        shared, expected = made.executor, forecast(made)
+        print(f"[{number}/{len(missing)}] {part.name}: {expected.lines[-1]}", file=sys.stderr)
         try:
-            with ComparisonDisplay(made.store, made.executor, expected.each) as display:
-                failures += len(made.carry_out(display.update, display.begin).failures)
+            with ComparisonDisplay(runs, shared, expected.each) as display:
+                last = number == len(missing)
+                failures += len(made.carry_out(display.update, display.begin, last=last).failures)
         except (StudyStopped, KeyboardInterrupt):
+            shared.close()
             print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
             raise typer.Exit(130) from None
-    outcome = study_outcome(found, [made.store])
+    outcome = study_outcome(found, [runs])
     if as_json:
         print(study_report.render(outcome, "json"), end="")
     else:
