@@ -154,7 +154,7 @@ def _sentence(tasks: Sequence[TaskAnalysis]) -> str:
 
 
 def picture(found: dict[str, StudyOutcome]) -> bytes:
-    """Tasks by encodings: the share of seeds that learned the task as color, the reach as text."""
+    """Tasks by encodings: the mean score over all tested lengths as color, seeds and reach as text."""
     import io
 
     import matplotlib.pyplot as plt
@@ -163,9 +163,8 @@ def picture(found: dict[str, StudyOutcome]) -> bytes:
 
     fair = sorted((task for outcome in found.values() for task in _fair(outcome)), key=lambda t: (t.family, t.task))
     figure, axes = plt.subplots(figsize=(7.2, 0.5 * len(fair) + 1.2))
-    shares = [[(lambda pair: pair[0] / pair[1] if pair[1] else 0.0)(task.learned.get(name, (0, 0))) for name in REACHES]
-              for task in fair]  # fmt: skip
-    axes.imshow(shares, cmap="BuGn", vmin=0, vmax=1.4, aspect="auto")
+    areas = [[task.areas.get(name, 0.0) for name in REACHES] for task in fair]
+    axes.imshow(areas, cmap="YlGn", vmin=0, vmax=1.3, aspect="auto")
     for row, task in enumerate(fair):
         for column, name in enumerate(REACHES):
             weight = "bold" if name in task.verdict.use else "normal"
@@ -178,7 +177,8 @@ def picture(found: dict[str, StudyOutcome]) -> bytes:
     axes.tick_params(length=0)
     for side in axes.spines.values():
         side.set_visible(False)
-    axes.set_xlabel("seeds that learned the task, and the length to which they hold; bold: recommended", size=8)
+    note = "seeds that learned the task, and the length to which they hold; color: mean score over all tested lengths"
+    axes.set_xlabel(f"{note}; bold: recommended", size=8)
     out = io.BytesIO()
     figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
