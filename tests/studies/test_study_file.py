@@ -100,3 +100,11 @@ def test_an_empty_grid_and_unknown_names(tmp_path: Path) -> None:
     claim = '[[claims]]\ntext = "c"\nmeasure = "loss"\nbetter = "t5"\nworse = "rope"\n'
     with pytest.raises(InputError, match="the claim 'c' is about t5, which no part compares"):
         load(written(tmp_path, SMALL + claim))
+
+
+def test_the_documented_file_can_be_planned(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+    (text,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    study = load(written(tmp_path, text))
+    assert [part.name for part in study.parts] == ["as stated", "slower", "depth, layers=1", "depth, layers=4"]
+    assert all(part.study.size for part in study.parts) and all(f"`{name}`" in page for name in ("first perfect",))
