@@ -8,12 +8,15 @@ from string import ascii_lowercase
 from typing import Annotated, Literal, NamedTuple, get_args
 
 import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
 
 from ordinate.core.parameters import Param
 from ordinate.core.task import UNSCORED, Batch, Task
 
 ProblemKind = Literal["copy", "reverse", "sort", "add", "passkey", "distant_copy"]
 KINDS: tuple[ProblemKind, ...] = get_args(ProblemKind)
+MIXED: tuple[ProblemKind, ...] = ("copy", "reverse", "sort")  # of one form, so that a batch may hold all of them
 WORDS = (*ascii_lowercase, *"0123456789", *"|.?+", "copy", "reverse", "sort", "add", "key", "keep", "again")
 IDS = {word: number for number, word in enumerate(WORDS)}
 RECALLED = 5  # symbols that are recalled over a distance
@@ -96,23 +99,35 @@ def draw_line(kind: ProblemKind, source: random.Random, context: int, *, beyond:
     return rule.write(source, count, filler)
 
 
+def _any(source: random.Random, count: int, filler: int) -> ProblemLine:
+    return PROBLEMS[source.choice(MIXED)].write(source, count, filler)
+
+
+def _solve_any(question: list[str], count: int) -> list[str]:
+    """The first word tells which problem it is."""
+    return next(PROBLEMS[kind].solve(question, count) for kind in MIXED if kind == question[0])
+
+
+ANY = ProblemRule(_any, _solve_any, PROBLEMS["sort"].symbols)
+
+
 class Algorithmic(Task):
     """Copy, reverse or sort letters, add digits without a carry, or recall letters over a distance. Each word is a
     token, and the answer follows the question: reverse a b c | c b -> . . . . c b a. A language model can be trained
-    on the same problems as text."""
+    on the same problems as text; mixed: one model learns to copy, reverse and sort."""
 
     family = "copying"
-    variants = tuple({"kind": kind} for kind in KINDS[1:])
+    variants = tuple({"kind": kind} for kind in (*KINDS[1:], "mixed"))
 
     def __init__(
         self,
         *,
         kind: Annotated[
-            ProblemKind,
+            Literal["copy", "reverse", "sort", "add", "passkey", "distant_copy", "mixed"],
             Param("what to do; passkey and distant_copy: the length is the distance, not the number of letters"),
         ] = "copy",
     ) -> None:
-        self.kind, self.rule = kind, PROBLEMS[kind]
+        self.kind, self.rule = kind, ANY if kind == "mixed" else PROBLEMS[kind]
         self.distant = self.rule.distance is not None
         trained, beyond = self.rule.symbols
         super().__init__(
@@ -146,7 +161,13 @@ class Algorithmic(Task):
         size, _ = self._sizes(length)
         if self.kind == "add":
             return 5.0**-size
-        return (math.factorial(size) if self.kind == "sort" and size <= 26 else 1) * 26.0**-size
+        orders = math.factorial(size) if size <= 26 else 1  # of different letters, which all are sorted alike
+        return {"sort": orders, "mixed": (2 + orders) / len(MIXED)}.get(self.kind, 1) * 26.0**-size
+
+    def groups(self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"]) -> dict[str, Bool[Tensor, "b n"]]:
+        found = super().groups(tokens, targets)
+        parts = MIXED if self.kind == "mixed" else ()
+        return found | {kind: found["all"] & (tokens[:, :1] == IDS[kind]) for kind in parts}
 
     def solve(self, tokens: list[int]) -> list[int]:
         words = [WORDS[token] for token in tokens]
