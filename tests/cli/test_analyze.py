@@ -131,6 +131,8 @@ def test_a_loss_is_better_when_lower(tmp_path: Path) -> None:
         ([], "", "lacks encoding, task, seed, length, split, score"),
         ([], HEADER, "has no rows below its header"),
         (["a,copy,,8,id,1"], HEADER, "line 2: seed is empty"),
+        (["a,copy,1,,id,1"], HEADER, "line 2: length is empty"),
+        (rows(), HEADER.replace("length", "n"), "lacks length: needed are encoding, task, seed, length"),
         (["a,copy,one,8,id,1"], HEADER, "line 2: seed must be a whole number, got 'one'"),
         (["a,copy,1,8,test,1"], HEADER, "line 2: unknown split 'test'"),
         (["a,copy,1,8,id,high"], HEADER, "line 2: score is no number: 'high'"),

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from ordinate.core.errors import InputError
-from ordinate.statistics.distributions import quantile
+from ordinate.statistics.distributions import log_gamma, quantile
 from ordinate.statistics.holm import FEWEST_SEEDS, LARGE_EFFECT, effective_number, holm, score_tests, seeds_needed
 from ordinate.statistics.improvement import Improvement, improvement, improvements
 from ordinate.statistics.interval import rate_interval, unseen
@@ -47,6 +47,13 @@ def test_welch_is_scipys(n: int, m: int, spread: float) -> None:
     gap, ends = difference(x, y, 0.98), found.confidence_interval(0.98)
     assert (gap.low, gap.high) == pytest.approx((ends.low, ends.high), rel=1e-9)
     assert gap.mean == pytest.approx(x.mean() - y.mean())
+
+
+def test_the_logarithm_of_gamma_is_scipys() -> None:
+    """From tiny to huge values, and on both sides of 8, where the series begins."""
+    values = np.concatenate([10 ** np.random.default_rng(0).uniform(-6, 14, 2000), np.arange(1, 40) / 2])
+    expected = special.gammaln(values)
+    assert log_gamma(values) == pytest.approx(expected, rel=1e-13, abs=1e-13) and len(log_gamma(values[:0])) == 0
 
 
 def test_without_spread_welch_has_a_limit() -> None:

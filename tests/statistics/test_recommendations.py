@@ -256,6 +256,14 @@ def test_a_score_that_is_nan_at_one_length_is_the_floor_there_alone() -> None:
     assert task.areas["X"] == pytest.approx(sum(own for (name, _), own in floored.items() if name == "X") / 6)
 
 
+def test_what_is_told_apart_over_all_lengths_alone_is_said_to_be_open_at_2x() -> None:
+    """It was in neither list."""
+    task, lines = concluded(observed({"X": (1.0, (0.9, 0.99), 0.9, 0.9), "Y": (1.0, (0.9, 0.99), 0.4, 0.3)}))
+    claims = {pair.basis for pair in task.pairs if pair.claim}
+    assert claims == {Basis.AREA} and lines[0].startswith("Use X: above Y over 1x to 4x")
+    assert any(line.startswith("Not told apart at OOD length 64 (2x): ") for line in lines)
+
+
 def test_lengths_that_some_encodings_lack_are_named() -> None:
     """They have no area, so nothing is tested over all lengths: it was said nowhere."""
     items = observed({"X": (1.0, 0.97, 0.9, 0.8), "Y": (1.0, 0.6, 0.5, 0.4)})

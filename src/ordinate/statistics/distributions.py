@@ -58,7 +58,17 @@ def _fraction(a: Many, b: Many, x: Many) -> Many:
 
 
 def log_gamma(values: Many) -> Many:
-    return np.array([math.lgamma(value) for value in values.tolist()])
+    """Of positive values: Stirling's series (DLMF 5.11.1), exact to rounding from 8 on; smaller ones are raised."""
+    small = np.flatnonzero(values < 8)
+    x = values.copy()
+    x[small] += 8
+    inverse = 1 / x**2
+    series = np.zeros(len(x))
+    for coefficient in (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
+        series = series * inverse + coefficient
+    found: Many = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + series / x
+    found[small] -= np.log(np.multiply.reduce([values[small] + step for step in range(8)]))
+    return found
 
 
 def _off_zero(values: Many) -> Many:

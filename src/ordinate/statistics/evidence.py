@@ -39,7 +39,6 @@ def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
         (Outcome.FEW_SEEDS, "Not enough seeds for a claim"),
     ):
         same = [p for p in task.pairs if p.outcome is outcome and p.basis is Basis.SCORES]
-        same = [p for p in same if frozenset((p.better, p.worse)) not in claimed]
         if same:
             lines.append(f"{words} {at_headline(task)}: {_named(same)}.")
     if len(task.seeds) < analysis.seeds_needed:

@@ -162,6 +162,7 @@ def unseen(seeds: int) -> float:
     return 1 - math.pow(0.05, 1 / seeds)
 
 
+@lru_cache(maxsize=10_000)
 def rate_interval(count: int, of: int, level: float = 0.95) -> tuple[float, float]:
     """The exact interval of a rate that was seen in so many seeds, after Clopper and Pearson (1934)."""
 

@@ -58,9 +58,9 @@ def judge(endpoints: Sequence[Endpoint], alpha: float, fewest: int = FEWEST_SEED
     scores = sum(len(own) for endpoint, own in zip(endpoints, pairs, strict=True) if endpoint.basis is Basis.SCORES)
     for endpoint, own in zip(endpoints, pairs, strict=True):
         names, values = list(endpoint.values), list(endpoint.values.values())
-        alike = _alike(endpoint, own, alpha / max(scores, 1))
+        averages, alike = [_mean(each) for each in values], _alike(endpoint, own, alpha / max(scores, 1))
         for pair, better in zip(own, _improvements(endpoint, own), strict=True):
-            means = (_mean(values[pair.better]), _mean(values[pair.worse]))
+            means = (averages[pair.better], averages[pair.worse])
             p = next(corrected)
             sure = p < alpha and (better is None or better.low > EVEN)
             yield (
@@ -96,11 +96,12 @@ def _tested(endpoint: Endpoint, alpha: float, needed: int) -> Iterator[_Pair]:
             yield _Pair(a, b, fisher(learned[a], of[a], learned[b], of[b]), least, Difference(gap))
         return
     fewest = np.minimum(raw.n[one], raw.n[two])
-    p = plain.p()
     if endpoint.bounded:
         log_errors = Moments.of_log_errors(values, endpoint.sequences)
         extremes = np.array([min(own) for own in values]), np.array([max(own) for own in values])
         p = p_of_scores(raw, log_errors, extremes, endpoint.sequences, better, worse)
+    else:
+        p = plain.p()
     p = np.where(fewest < needed, 1.0, p)
     gaps = plain.differences(1 - alpha, (-1.0, 1.0) if endpoint.bounded else None)
     columns = (better.tolist(), worse.tolist(), p.tolist(), (fewest < needed).tolist(), gaps)

@@ -129,13 +129,14 @@ def p_of_scores(
     the better are far above all of the worse, as some that reach 1 and some that do not vary too much on a log scale.
     Both means must agree which encoding is better.
     """
-    scaled, plain = Welch.of(log_errors, better, worse), Welch.of(raw, better, worse)
-    counted = Welch.of(raw.at_least_counted(sequences), better, worse)
+    scaled = Welch.of(log_errors, better, worse)
     fewest, (lowest, highest) = np.minimum(raw.n[better], raw.n[worse]), extremes
-    apart = (lowest[better] - highest[worse] >= APART) & (fewest >= APART_SEEDS)
-    few = np.where(apart, np.minimum(scaled.p(), counted.p()), scaled.p())
-    p: Pairs = np.where(fewest < BOTH_SCALES, few, np.maximum(scaled.p(), plain.p()))
-    return np.where(scaled.gap * plain.gap < 0, 1.0, p)
+    apart = (lowest[better] - highest[worse] >= APART) & (fewest >= APART_SEEDS) & (fewest < BOTH_SCALES)
+    p, far, many = scaled.p(), np.flatnonzero(apart), np.flatnonzero(fewest >= BOTH_SCALES)
+    p[far] = np.minimum(p[far], Welch.of(raw.at_least_counted(sequences), better[far], worse[far]).p())
+    p[many] = np.maximum(p[many], Welch.of(raw, better[many], worse[many]).p())
+    p[scaled.gap * (raw.mean[better] - raw.mean[worse]) < 0] = 1.0
+    return p
 
 
 def welch(one: Values, two: Values) -> float:
