@@ -13,7 +13,7 @@ from rich.table import Table
 
 from benchmarks.measure import Row
 
-PARTS = ("step", "training", "decode", "memory", "study", "report", "store", "analyze", "tokenize", "lm")
+PARTS = ("step", "training", "decode", "memory", "study", "cluster", "report", "store", "analyze", "tokenize", "lm")
 
 
 @dataclass(frozen=True)

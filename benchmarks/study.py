@@ -16,6 +16,7 @@ from ordinate.store import open_store
 from ordinate.studies.collect import collect
 from ordinate.studies.local import Local
 from ordinate.studies.plan import plan
+from ordinate.studies.ray_cluster import RayCluster
 from ordinate.studies.stages import next_stage
 from ordinate.studies.study_state import StudyState
 from ordinate.training import RunConfig, train
@@ -49,18 +50,18 @@ class Bench:
         shutil.copytree(self.known, self.last / "baselines")
         return self.last
 
-    def workers(self, workers: int, threads: int) -> float:
+    def workers(self, workers: int, threads: int, kind: type[Local] | type[RayCluster] = Local) -> float:
         """Seconds for the runs, by workers that are up and warm."""
-        configs, local = self.configs(threads), Local(open_store(self.store()), workers, threads)
+        configs, pool = self.configs(threads), kind(open_store(self.store()), workers, threads)
         try:
             warm = [config.again(100 + i, config.lr) for i, config in enumerate(configs[:workers])]
-            local.run(warm, lambda event: None)
+            pool.run(warm, lambda event: None)
             begin = time.perf_counter()
-            failed = local.run(configs, lambda event: None)
+            failed = pool.run(configs, lambda event: None)
             assert not failed, failed
             return time.perf_counter() - begin
         finally:
-            local.close()
+            pool.close()
 
     def study(self) -> float:
         """Seconds for twice as many runs, from the start of Python to the verdict."""
