@@ -96,7 +96,7 @@ def prepare(
     within: float | None = None,
     store: str | Path = "runs",
     workers: int | None = None,
-    executor: str = "local",
+    executor: str | Executor = "local",
     address: str | None = None,
     settings: Mapping[str, Any],
 ) -> Job:
@@ -108,15 +108,16 @@ def prepare(
 
     study, runs = make(), open_store(store)
     runs.check_place()
-    doer = make_executor(executor, runs, workers, study.bases[0][2].threads, address)
+    if isinstance(executor, str):
+        executor = make_executor(executor, runs, workers, study.bases[0][2].threads, address)
     again = write_command(study, settings, within, seeds)
     if within is not None:
         if quick or seeds == "auto":
             raise InputError("--within plans the seeds itself: leave out --quick and --seeds auto")
         before = study_store.find_by_command(runs, again)
         taken = {*settings, *settings.get("model", {}), *({"seeds"} if seeds is not None else ())}
-        study = before.study if before else plan_within(within, make, doer.workers_wanted, taken)
-    return Job(study, runs, doer, again)
+        study = before.study if before else plan_within(within, make, executor.workers_wanted, taken)
+    return Job(study, runs, executor, again)
 
 
 def make_executor(name: str, store: Store, workers: int | None, threads: int, address: str | None) -> Executor:

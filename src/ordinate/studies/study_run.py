@@ -33,9 +33,9 @@ def job(
     """One comparison of a study, ready to be done; by an executor that it shares with others, if there is one."""
     made = prepare(
         part.tasks, part.encodings, seeds=part.seeds, rates=part.rates, store=store, workers=workers,
-        executor=executor, address=address, settings=part.settings,
+        executor=shared or executor, address=address, settings=part.settings,
     )  # fmt: skip
-    return replace(made, title=study.title_of(part), executor=shared or made.executor)
+    return replace(made, title=study.title_of(part))
 
 
 def progress(study: StudyFile, store: Store) -> list[Progress]:
