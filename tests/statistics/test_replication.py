@@ -10,7 +10,7 @@ from scipy import stats
 
 from ordinate import InputError
 from ordinate.statistics.interaction import interaction
-from ordinate.statistics.replication import Order, agrees, expected, order, rank_sum
+from ordinate.statistics.replication import Agreement, Order, agreement, expected, order, rank_sum
 
 VALUES = st.lists(st.integers(0, 6).map(float), min_size=2, max_size=6)
 
@@ -40,14 +40,19 @@ def test_one_more_seed_is_expected_around_the_mean(values: list[float]) -> None:
 
 def test_the_prediction_interval_covers_one_more_value() -> None:
     source = np.random.default_rng(0)
-    inside = [agrees(row[6], row[:6].tolist(), 0.0) for row in source.normal(size=(2000, 7))]
-    assert 0.93 < np.mean(inside) < 0.97
+    inside = [
+        agreement(row[6], row[:6].tolist(), 0.0) is not Agreement.DIFFERS for row in source.normal(size=(2000, 7))
+    ]
+    assert 0.93 < np.mean(inside) < 0.98
 
 
 def test_agreement_needs_two_values_and_grants_a_tolerance() -> None:
-    assert agrees(0.5, [0.9], 0.02) is None and agrees(0.5, [], 0.02) is None
-    assert agrees(0.99, [1.0, 1.0], 0.02) and not agrees(0.9, [1.0, 1.0], 0.02)
-    assert agrees(90, [80, 100, math.inf], 10) and not agrees(40, [80, 100, math.inf], 10)
+    assert agreement(0.5, [0.9], 0.02) is None and agreement(0.5, [], 0.02) is None
+    assert agreement(0.99, [1.0, 1.0], 0.02) is Agreement.AGREES
+    assert agreement(0.9, [1.0, 1.0], 0.02) is Agreement.DIFFERS
+    assert agreement(1.0, [0.493, 0.5, 0.51, 0.5, 0.72, 0.86], 0.02) is Agreement.POSSIBLE, "six of a bimodal task"
+    assert agreement(90, [80, 100, math.inf], 10) is Agreement.AGREES
+    assert agreement(40, [80, 100, math.inf], 10) is Agreement.DIFFERS
 
 
 def test_orders() -> None:

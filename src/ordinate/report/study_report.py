@@ -15,9 +15,10 @@ from ordinate.report.chart import Figure, file_names
 from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning
 from ordinate.report.json_document import as_json, table_document
-from ordinate.report.study_tables import AGREES, DIFFERS, measured_text, published_text, scores, tables
+from ordinate.report.study_tables import measured_text, published_text, scores, tables
 from ordinate.report.table import comma_separated, latex, markdown, markdown_text
 from ordinate.statistics.phrases import called, counted, listed, p_words
+from ordinate.statistics.replication import Agreement, Order
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import Finding
 from ordinate.studies import measures
@@ -45,7 +46,8 @@ def show(outcome: StudyOutcome, console: Console) -> None:
 
 
 def _style(text: str) -> str:
-    return "green" if text.endswith(AGREES) or text == "holds" else "yellow" if text.endswith(DIFFERS) else ""
+    word = text.rpartition(" ")[2]
+    return "green" if word in (Agreement.AGREES, Order.HOLDS) else "yellow" if word == Agreement.DIFFERS else ""
 
 
 def words(outcome: StudyOutcome) -> list[str]:
@@ -90,21 +92,23 @@ def _title(part: PartOutcome) -> str:
 
 def _held(outcome: StudyOutcome, part: PartOutcome) -> Iterator[str]:
     """How many published figures a further seed could have, and for each of the others what explains it."""
-    known = [(figure, agrees) for figure in part.part.published if (agrees := part.agreement(figure)) is not None]
+    known = {figure: found for figure in part.part.published if (found := part.agreement(figure)) is not None}
     if not known:
         return
-    good = sum(agrees for _, agrees in known)
+    good = sum(found is Agreement.AGREES for found in known.values())
     yield f"{_title(part)}: {good} of {counted(len(known), 'published figure')} {'agrees' if good == 1 else 'agree'}."
-    for figure in (figure for figure, agrees in known if not agrees):
+    for figure in (figure for figure, found in known.items() if found is Agreement.DIFFERS):
         measure = measures.find(figure.measure)
         name = f"{called(figure.encoding)}, {measure.title}"
         stated = f"{name}: published {published_text(figure)}, measured {measured_text(part, figure)}"
         tried = [other for other in outcome.like(part) if other.measured(figure.encoding, figure.measure)]
-        found = [
-            f"{measured_text(other, figure)} with {other.part.difference}" for other in tried if other.agreement(figure)
+        explains = [
+            f"{measured_text(other, figure)} with {other.part.difference}"
+            for other in tried
+            if other.agreement(figure) is Agreement.AGREES
         ]
-        if found:
-            yield f"{stated}; explained by {' or '.join(found)}."
+        if explains:
+            yield f"{stated}; explained by {' or '.join(explains)}."
         else:
             seen = [f"{measured_text(other, figure)} with {other.part.difference}" for other in tried]
             yield f"{stated}{'; not explained by ' + ', '.join(seen) if seen else ''}."

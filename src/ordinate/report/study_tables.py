@@ -11,7 +11,6 @@ from ordinate.studies.study_file import MATRIX, Published
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
 
 MOST_COLUMNS = 6  # parts side by side in one table
-AGREES, DIFFERS = "agrees", "differs"
 
 
 def tables(outcome: StudyOutcome) -> list[Table]:
@@ -58,16 +57,16 @@ def _published(outcome: StudyOutcome) -> Table:
     columns = [Column("encoding", "encoding"), Column("measure", "measure"), Column("published", "published")]
     columns += [Column(part.part.name, part.part.name) for part in shown]
     note = (
-        "Mean and range over seeds. Agrees: a further seed could have the published value (95 % prediction interval, "
-        "with a margin of 0.02 of accuracies and losses)."
+        "Mean and range over seeds. Agrees: the published value lies in that range, with a margin of 0.02 of "
+        "accuracies and losses. Possible: it does not, but a further seed could have it (95 % prediction interval)."
     )
     return Table("published", "Published against measured", tuple(columns), tuple(rows), note=note)
 
 
 def _cell(part: PartOutcome, figure: Published) -> str:
-    text, agrees = measured_text(part, figure), part.agreement(figure)
+    text, found = measured_text(part, figure), part.agreement(figure)
     held_against = bool(part.part.published or part.part.base)
-    return f"{text} {AGREES if agrees else DIFFERS}" if held_against and agrees is not None else text
+    return f"{text} {found}" if held_against and found is not None else text
 
 
 def _claims(outcome: StudyOutcome) -> Table:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.interaction import Interaction, interaction
-from ordinate.statistics.replication import Order, agrees, order
+from ordinate.statistics.replication import Agreement, Order, agreement, order
 from ordinate.store import Store
 from ordinate.studies import measures
 from ordinate.studies.collect import collect
@@ -33,10 +33,10 @@ class PartOutcome:
     def finished(self) -> bool:
         return self.runs > 0 and self.done == self.runs
 
-    def agreement(self, figure: Published) -> bool | None:
-        """Whether a published figure is one that a further seed of this comparison could have."""
+    def agreement(self, figure: Published) -> Agreement | None:
+        """Whether a published figure is among those of the seeds of this comparison, or could be."""
         tolerance = max(figure.within, measures.find(figure.measure).tolerance(figure.value))
-        return agrees(figure.value, self.measured(figure.encoding, figure.measure), tolerance)
+        return agreement(figure.value, self.measured(figure.encoding, figure.measure), tolerance)
 
     def order(self, claim: Claim) -> Order | None:
         """What becomes of a published order here; none if it is not measured, or not in all seeds yet.

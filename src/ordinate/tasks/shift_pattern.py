@@ -20,7 +20,7 @@ class ShiftPattern(Task):
     the first half of its possible positions, the split `shift` has it in the second."""
 
     family = "matching"
-    variants = ({"mode": "where"},)
+    variants = ({"mode": "where"}, {"balanced": False})
 
     def __init__(
         self,
@@ -30,6 +30,9 @@ class ShiftPattern(Task):
             int, Param("different tokens; the first of them make up the pattern", low=3, high=MOST_ITEMS)
         ] = 16,
         pattern: Annotated[int, Param("tokens in the pattern, all different", low=2, high=6)] = 3,
+        balanced: Annotated[
+            bool, Param("the pattern's tokens in every sequence; false: as published, where each gives the answer away")
+        ] = True,
     ) -> None:
         if vocabulary <= pattern:
             raise InputError(
@@ -40,7 +43,11 @@ class ShiftPattern(Task):
             raise InputError(
                 f"shift_pattern with mode=where has no other order for a pattern of {pattern}: choose 3 or more"
             )
-        self.mode, self.tokens, self.pattern = mode, vocabulary, pattern
+        if where and not balanced:
+            raise InputError(
+                "shift_pattern with mode=where has the pattern in every sequence: leave out balanced=false"
+            )
+        self.mode, self.tokens, self.pattern, self.balanced = mode, vocabulary, pattern, balanced
         # For `where` all orders end in the pattern's last token: the token that is scored must not reveal the answer.
         orders = [order for order in permutations(range(pattern)) if not where or order[-1] == pattern - 1]
         self.order, self.others = torch.tensor(orders[0]), torch.tensor(orders[1:])
@@ -54,6 +61,7 @@ class ShiftPattern(Task):
             shortest=3 * pattern + 1 if where else pattern + 1,
             because=f"room for a pattern of {pattern}",
             splits=("id", "shift"),
+            needs_order=balanced,
             specials={} if where else {vocabulary: "?"},
         )
 
@@ -74,6 +82,9 @@ class ShiftPattern(Task):
         filler = torch.randint(self.tokens, (count, length), generator=generator)
         neutral = torch.randint(self.pattern, self.tokens, (count, length), generator=generator)
         planted = torch.zeros(count, length, dtype=torch.bool).scatter(1, positions, True)
+        if not self.balanced:
+            tokens = torch.where(planted & label.bool(), neutral.scatter(1, positions, order), neutral)
+            return Batch(pad(tokens, (0, 1), value=self.tokens), label[:, 0])
         for version in (yes, no):
             accidental = self._complete(filler.scatter(1, positions, version)) & ~planted
             filler = torch.where(accidental, neutral, filler)  # tokens outside the pattern complete no other window
