@@ -17,7 +17,7 @@ import pytest
 import ordinate
 from ordinate import InputError
 from ordinate.store import Store
-from ordinate.studies.compare import carry_out, compare, make_executor
+from ordinate.studies.compare import carry_out, compare, make_executor, prepare
 from ordinate.studies.executor import Event, Plain, StudyStopped
 from ordinate.studies.plan import Study
 from ordinate.studies.ray_cluster import RayCluster
@@ -330,6 +330,13 @@ def test_a_connection_of_the_callers_own_is_kept(cluster: Any, store: Store) -> 
         assert {run.state for run in found.runs} == {"finished"} and connected()
     finally:
         ray.shutdown()
+
+
+def test_an_executor_that_is_given_is_used_as_it_is(store: Store) -> None:
+    """Comparisons of one study join a cluster once, however its address is spelled."""
+    executor, settings = Plain(store), made.SETTINGS | {"lr": 0.01}
+    job = prepare(made.TASK, "rope,alibi", seeds=1, store=store.folder, executor=executor, settings=settings)
+    assert job.executor is executor
 
 
 def test_ray_is_loaded_only_if_it_is_asked_for() -> None:
