@@ -1,5 +1,6 @@
 """All pairs of encodings of a comparison, tested as one family."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -50,13 +51,13 @@ def judge(endpoints: Sequence[Endpoint], alpha: float, fewest: int = FEWEST_SEED
     Tests that cannot reach their threshold do not count: Fisher's where nearly all seeds learned the task or nearly
     none, and Welch's with fewer seeds than a claim takes (`fewest`).
     """
-    pairs = [list(_tested(endpoint, alpha, fewest)) for endpoint in endpoints]
-    every = [pair for own in pairs for pair in own]
-    least = [pair.least for pair in every]
-    corrected = iter(holm([pair.p for pair in every], least, alpha))
+    pairs = deque(list(_tested(endpoint, alpha, fewest)) for endpoint in endpoints)
+    least = [pair.least for own in pairs for pair in own]
+    corrected = iter(holm([pair.p for own in pairs for pair in own], least, alpha))
     able = effective_number(least, alpha)
     scores = sum(len(own) for endpoint, own in zip(endpoints, pairs, strict=True) if endpoint.basis is Basis.SCORES)
-    for endpoint, own in zip(endpoints, pairs, strict=True):
+    for endpoint in endpoints:
+        own = pairs.popleft()  # half a million of them are not kept beside their contrasts
         names, values = list(endpoint.values), list(endpoint.values.values())
         averages, alike = [_mean(each) for each in values], _alike(endpoint, own, alpha / max(scores, 1))
         for pair, better in zip(own, _improvements(endpoint, own), strict=True):
