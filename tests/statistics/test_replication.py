@@ -63,7 +63,8 @@ def test_orders() -> None:
     assert order([high], [low, high]) is Order.PARTLY
     assert order([middle], [low]) is Order.OPEN
     assert order([high], [()]) is None
-    assert order([high], [low, [1.0 + i for i in range(6)]]) is Order.REVERSED, "one pair the other way is enough"
+    assert order([high], [low, [1.0 + i for i in range(6)]]) is Order.MIXED, "one pair is the other way"
+    assert order([high], [low], margin=0.9) is Order.OPEN, "too close to matter"
 
 
 def test_a_rank_sum_of_nothing_is_refused() -> None:

@@ -76,6 +76,10 @@ def test_a_grid_is_one_part_for_each_point(tmp_path: Path) -> None:
         (("[[parts]]\nname", "[[x]]\nname"), "a study has no key x"),
         (("accuracy = 1.0", "acuracy = 1.0"), "no measure 'acuracy': did you mean accuracy"),
         (("accuracy = 1.0", "accuracy = 100"), "must lie between 0 and 1"),
+        (("accuracy = 1.0", "loss = -3"), "it cannot be negative"),
+        (('like = "as stated"', "like = [1]"), "is like [1], and no part before it has that name"),
+        (('name = "slow"', 'name = "a\\u001b[31m"'), "must be a text of visible characters"),
+        (('title = "t"', 'title = ""'), "the study has no title"),
         (("accuracy = 1.0", 'accuracy = "x"'), "must be a number, or"),
         (("published = { rope", "published = { alibi"), "publishes figures of alibi, which it does not compare"),
         (("seeds = 2", "seeds = 0"), "must be auto or a whole number of at least 1, got 0"),
@@ -97,6 +101,9 @@ def test_an_empty_grid_and_unknown_names(tmp_path: Path) -> None:
         load(tmp_path / "none.toml")
     with pytest.raises(InputError, match="is not TOML"):
         load(written(tmp_path, "a = "))
+    many = ", ".join(map(str, range(1000)))
+    with pytest.raises(InputError, match=r"the grid of part 'slow' has 1,000,000 points: 200 are the most"):
+        load(written(tmp_path, SMALL + f"[parts.grid]\nlayers = [{many}]\ndim = [{many}]\n"))
     claim = '[[claims]]\ntext = "c"\nmeasure = "loss"\nbetter = "t5"\nworse = "rope"\n'
     with pytest.raises(InputError, match="the claim 'c' is about t5, which no part compares"):
         load(written(tmp_path, SMALL + claim))
@@ -108,3 +115,22 @@ def test_the_documented_file_can_be_planned(tmp_path: Path) -> None:
     study = load(written(tmp_path, text))
     assert [part.name for part in study.parts] == ["as stated", "slower", "depth, layers=1", "depth, layers=4"]
     assert all(part.study.size for part in study.parts) and all(f"`{name}`" in page for name in ("first perfect",))
+
+
+def test_claims_say_something(tmp_path: Path) -> None:
+    stated = '[[claims]]\ntext = "c"\n'
+    for rest, sentence in (
+        ("", "says nothing: give measure, better and worse, or learns or fails"),
+        ('measure = "loss"\nbetter = "rope"\nworse = "rope"\n', "names rope twice"),
+        ('learns = "rope"\nlower = 3\n', "it must be true or false"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            load(written(tmp_path, SMALL + stated + rest))
+    (claim,) = load(written(tmp_path, SMALL + stated + 'learns = "rope"\nfails = "learned"\n')).claims
+    assert claim.names == ("rope", "learned") and not claim.measure
+
+
+def test_what_is_wrong_with_a_setting_names_its_part(tmp_path: Path) -> None:
+    part = load(written(tmp_path, SMALL.replace("lr = 0.001", "lr = -1"))).parts[1]
+    with pytest.raises(InputError, match=r"part 'slow': lr must be at least"):
+        _ = part.study

@@ -19,7 +19,7 @@ def run(
         "", help="A study or a task, as in s4-k-back or k_back, or the first digits of an id; default: the latest."
     ),
     output: Path | None = Option(None, "--output", "-o", help="File to write; - for stdout."),
-    form: str | None = Option(None, "--format", help="html, md, csv, tex or json (default: html)."),
+    form: str | None = Option(None, "--format", help="html, md, csv, tex or json (default: html; text for a study)."),
     figures: bool = Option(False, "--figures", help="Also write every figure as PDF and PNG."),
     store: StoreFolder = RUNS,
 ) -> None:

@@ -17,13 +17,15 @@ from ordinate.report.curves import by_length, learning
 from ordinate.report.json_document import as_json, table_document
 from ordinate.report.study_tables import measured_text, published_text, scores, tables
 from ordinate.report.table import comma_separated, latex, markdown, markdown_text
+from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import called, counted, listed, p_words
 from ordinate.statistics.replication import Agreement, Order
 from ordinate.statistics.sentences import sentences
-from ordinate.statistics.types import Finding
 from ordinate.studies import measures
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
 
+BOTTOM_LINE = 3  # sentences of a comparison: what to use, where others are higher, how far each holds
+ALREADY_SAID = ("gate", "unfinished")  # by the number of seeds that learned the task
 FORMATS = ("html", "md", "csv", "tex", "json")
 
 
@@ -56,8 +58,8 @@ def words(outcome: StudyOutcome) -> list[str]:
     for part in outcome.parts:
         lines += _held(outcome, part) if part.part.published and part.values else []
     for claim in outcome.study.claims:
-        found = [f"{order} {_under(part)}" for part in outcome.parts if (order := part.order(claim)) is not None]
-        lines += [f"Published: {claim.text}. Here: {'; '.join(found)}."] if found else []
+        found = [f"{order} ({part.part.name})" for part in outcome.parts if (order := part.order(claim)) is not None]
+        lines += [f"Published: {claim.text}. Measured: {'; '.join(found)}."] if found else []
     for name, test in outcome.interactions().items():
         above, below = test.freedom
         verb = "depends" if test.p < 0.05 else "is not shown to depend"
@@ -67,9 +69,13 @@ def words(outcome: StudyOutcome) -> list[str]:
     for part in outcome.parts:
         if part.comparison is not None:
             for task in part.comparison.analysis.tasks:
-                first, *rest = sentences(part.comparison.analysis, task)
-                open_too = rest[:1] if task.verdict.finding is Finding.OPEN else []
-                lines.append(f"{_title(part)}, {counted(len(task.seeds), 'seed')}: {' '.join([first, *open_too])}")
+                said = " ".join(sentences(part.comparison.analysis, task)[:BOTTOM_LINE])
+                lines.append(f"{_title(part)}, {counted(len(task.seeds), 'seed')}: {said}")
+                lines += [
+                    f"{_title(part)}, alarm, {kind}: {text}"
+                    for kind, text in alarm_lines(task.alarms)
+                    if kind not in ALREADY_SAID
+                ]
     missing = [part.part.name for part in outcome.parts if not part.finished]
     if missing:
         some = listed(missing) if len(missing) < len(outcome.parts) else "all of it"
@@ -79,11 +85,7 @@ def words(outcome: StudyOutcome) -> list[str]:
 
 def again(outcome: StudyOutcome) -> str:
     """The command that goes on with a study."""
-    return shlex.join(["ordinate", "study", "run", outcome.study.typed])
-
-
-def _under(part: PartOutcome) -> str:
-    return part.part.name if part.part.name.startswith("as ") else f"with {part.part.name}"
+    return shlex.join(["ordinate", "study", "run", outcome.study.typed]) + outcome.option
 
 
 def _title(part: PartOutcome) -> str:

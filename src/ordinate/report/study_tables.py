@@ -57,8 +57,9 @@ def _published(outcome: StudyOutcome) -> Table:
     columns = [Column("encoding", "encoding"), Column("measure", "measure"), Column("published", "published")]
     columns += [Column(part.part.name, part.part.name) for part in shown]
     note = (
-        "Mean and range over seeds. Agrees: the published value lies in that range, with a margin of 0.02 of "
-        "accuracies and losses. Possible: it does not, but a further seed could have it (95 % prediction interval)."
+        "Mean and range over seeds. Agrees: the published value lies in that range, with a margin (0.02 of accuracies "
+        "and losses, half of steps and minutes, 2 % of parameters). Possible: it does not, but a further seed could "
+        "have it (95 % prediction interval)."
     )
     return Table("published", "Published against measured", tuple(columns), tuple(rows), note=note)
 
@@ -75,8 +76,9 @@ def _claims(outcome: StudyOutcome) -> Table:
             for claim in outcome.study.claims]  # fmt: skip
     columns = (Column("claim", "published claim"), *(Column(part.part.name, part.part.name) for part in shown))
     note = (
-        "Each pair of encodings by the exact rank-sum test over seeds, corrected by Holm over the pairs of a claim. "
-        "An encoding that cannot be evaluated at a length is below all that can."
+        "Orders: each pair of encodings by the exact rank-sum test over seeds, corrected by Holm over the pairs of a "
+        "claim, with means at least 0.02 apart; what cannot be evaluated at a length is below all that can. "
+        "Learning: in more or less than half of the seeds."
     )
     return Table("claims", "Published claims", columns, tuple(rows) if shown else (), note=note)
 
@@ -130,14 +132,17 @@ def scores(outcome: StudyOutcome) -> Table:
     }
     few = len(tasks) <= MOST_COLUMNS
     heads, sides = (list(tasks), names) if few else (names, list(tasks))
-    columns = (Column("of", "encoding" if few else "comparison"), *(Column(head, head) for head in heads))
+    columns = (
+        Column("encoding" if few else "comparison", "encoding" if few else "comparison"),
+        *(Column(head, head) for head in heads),
+    )
     rows = []
     for side in sides:
         pairs = [(tasks[head], side) if few else (tasks[side], head) for head in heads]
         rows.append((called(side) if few else side, *(_scores(task, name) for task, name in pairs)))
     note = (
-        "Mean score in distribution / on the headline range over all seeds; then how many seeds learned the task. "
-        "Seeds that did not are not ranked on the headline range."
+        "Mean score in distribution / at the headline length (twice the trained one) over all seeds, there on tokens "
+        "past the trained length where the task has them; then how many seeds learned the task."
     )
     return Table("scores", "Scores", columns, tuple(rows) if tasks else (), note=note)
 

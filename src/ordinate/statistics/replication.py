@@ -16,8 +16,10 @@ class Order(StrEnum):
 
     HOLDS = "holds"  # every pair is significantly in that order
     PARTLY = "holds in part"  # some pairs are, none is reversed
-    REVERSED = "reversed"  # some pair is significantly the other way
+    MIXED = "reversed in part"  # some pair is significantly the other way, another is not
+    REVERSED = "reversed"  # every pair is significantly the other way
     OPEN = "not shown"
+    REFUTED = "refuted"  # of learning: some encoding does not do what was published
 
 
 def expected(values: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
@@ -52,11 +54,16 @@ def agreement(published: float, values: Sequence[float], tolerance: float) -> Ag
 
 
 def order(
-    better: Sequence[Sequence[float]], worse: Sequence[Sequence[float]], *, lower: bool = False, alpha: float = 0.05
+    better: Sequence[Sequence[float]],
+    worse: Sequence[Sequence[float]],
+    *,
+    lower: bool = False,
+    margin: float = 0.0,
+    alpha: float = 0.05,
 ) -> Order | None:
     """Whether each of `better` is above each of `worse`: exact rank-sum tests, corrected by Holm. None without values.
 
-    Ranks need no scale: a value that was never reached may be infinite.
+    Means must differ by more than the margin. Ranks need no scale: a value that was never reached may be infinite.
     """
     pairs = [(one, two) for one in better for two in worse]
     if not pairs or any(not one or not two for one, two in pairs):
@@ -65,13 +72,20 @@ def order(
     corrected = holm([rank_sum(one, two) for one, two in pairs])
     shifts = [sign * _above(one, two) for one, two in pairs]
     claims = [
-        math.copysign(1, shift) if p < alpha and shift else 0.0 for p, shift in zip(corrected, shifts, strict=True)
+        math.copysign(1, shift) if p < alpha and shift and _apart(one, two) > margin else 0.0
+        for p, shift, (one, two) in zip(corrected, shifts, pairs, strict=True)
     ]
     if any(claim < 0 for claim in claims):
-        return Order.REVERSED
+        return Order.REVERSED if all(claim < 0 for claim in claims) else Order.MIXED
     if all(claim > 0 for claim in claims):
         return Order.HOLDS
     return Order.PARTLY if any(claims) else Order.OPEN
+
+
+def _apart(one: Sequence[float], two: Sequence[float]) -> float:
+    """Between two means, which may be infinite."""
+    means = [sum(values) / len(values) for values in (one, two)]
+    return 0.0 if means[0] == means[1] else abs(means[0] - means[1])
 
 
 def _above(one: Sequence[float], two: Sequence[float]) -> float:

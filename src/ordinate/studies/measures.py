@@ -48,13 +48,13 @@ def _first_perfect(result: RunResult) -> float | None:
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure("accuracy", "accuracy in distribution", _inside("accuracy"), share=True),
-        Measure("ood accuracy", "accuracy out of distribution", _beyond("accuracy"), share=True),
+        Measure("accuracy", "accuracy in distribution, all tokens", _inside("accuracy"), share=True),
+        Measure("ood accuracy", "accuracy out of distribution, all tokens", _beyond("accuracy"), share=True),
         Measure("score", "score in distribution", _inside("score")),
         Measure("ood score", "score out of distribution", _beyond("score")),
         Measure("loss", "loss in distribution", _inside("loss")),
         Measure("ood loss", "loss out of distribution", _beyond("loss")),
-        Measure("first perfect", "first check at 100 %, step", _first_perfect, ".0f", 0.5, relative=True),
+        Measure("first perfect", "first validation check at 99.5 %, step", _first_perfect, ".0f", 0.5, relative=True),
         Measure("parameters", "parameters", lambda result: float(result.parameters), ",.0f", 0.02, relative=True),
         Measure("minutes", "minutes", lambda result: result.seconds / 60, ".1f", 0.5, relative=True),
     )

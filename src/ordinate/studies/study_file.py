@@ -3,13 +3,15 @@
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ordinate import encodings as all_encodings
+from ordinate.core.display import printable
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.parsing import write_value
 from ordinate.studies import measures
@@ -33,13 +35,19 @@ class Published:
 
 @dataclass(frozen=True)
 class Claim:
-    """A published order: each of `better` is above each of `worse` in one measure. Encodings are named as in `Part`."""
+    """What was published of encodings: an order in one measure, or which of them learn the task and which fail."""
 
     text: str
-    measure: str
-    better: tuple[str, ...]
-    worse: tuple[str, ...]
+    measure: str = ""
+    better: tuple[str, ...] = ()  # each of these is above each of `worse`
+    worse: tuple[str, ...] = ()
     lower: bool = False  # smaller values of the measure are better
+    learns: tuple[str, ...] = ()  # each in most seeds
+    fails: tuple[str, ...] = ()  # each in most seeds
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.better, *self.worse, *self.learns, *self.fails)
 
 
 @dataclass(frozen=True)
@@ -61,9 +69,10 @@ class Part:
     @cached_property
     def study(self) -> Study:
         """Which runs it consists of, to look them up."""
-        return plan(
-            self.tasks, self.encodings, seeds=self.seeds, rates=self.rates, settings=self.settings, try_models=False
-        )
+        with part_errors(self.name):
+            return plan(
+                self.tasks, self.encodings, seeds=self.seeds, rates=self.rates, settings=self.settings, try_models=False
+            )
 
     def encoding(self, name: str) -> str | None:
         """Its encoding of this name, whatever parameters it has here."""
@@ -97,6 +106,15 @@ class StudyFile:
     def title_of(self, part: Part) -> str:
         """The name under which a part is stored and reported: `s4-k-back: as stated`."""
         return f"{self.name}: {part.name}"
+
+
+@contextmanager
+def part_errors(name: str) -> Iterator[None]:
+    """Say in which part of a study something is wrong."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"part {name!r}: {error}") from error
 
 
 def names() -> list[str]:
@@ -144,7 +162,8 @@ def _study(name: str, typed: str, content: dict[str, Any]) -> StudyFile:
             raise InputError(f"its grids have {len(parts):,} comparisons: {MOST_PARTS} are the most")
         _unique([part.name for part in parts])
         claims = [_claim(table, parts) for table in _tables(content.get("claims", []), "claims")]
-        title, question, source = (_text(content, key) for key in ("title", "question", "source"))
+        title, question = (_needed(content, key, "the study") for key in ("title", "question"))
+        source = _text(content, "source")
         over = [measures.find(m).name for m in _names(content.get("interaction", []), name, "measures")]
         matrix = _matrix(_table(content, "matrix"), parts)
         return StudyFile(name, typed, title, question, source, tuple(parts), tuple(claims), tuple(over), matrix)
@@ -159,10 +178,8 @@ _PART = ("name", "about", "like", *_INHERITED, "settings", "grid", "published")
 def _parts(table: dict[str, Any], whole: dict[str, dict[str, Any]]) -> Iterator[Part]:
     """One part, or one for each point of its grid; `whole` has the tables so far, for parts that are like them."""
     _known(table, _PART, "a part")
-    name, like = _text(table, "name"), table.get("like")
-    if not name:
-        raise InputError("a part has no name")
-    if like is not None and like not in whole:
+    name, like = _needed(table, "name", "a part"), table.get("like")
+    if like is not None and (not isinstance(like, str) or like not in whole):
         raise InputError(f"part {name!r} is like {like!r}, and no part before it has that name")
     inherited: dict[str, Any] = whole[like] if like is not None else {}
     merged = inherited | {key: table[key] for key in _INHERITED if key in table}
@@ -190,6 +207,8 @@ def _grid(name: str, axes: dict[str, Any]) -> list[dict[str, Any]]:
     for key, values in axes.items():
         if not isinstance(values, list) or not values:
             raise InputError(f"the grid of part {name!r} has no values for {key}: give a list, as in {key} = [1, 4]")
+    if (size := math.prod(len(values) for values in axes.values())) > MOST_PARTS:
+        raise InputError(f"the grid of part {name!r} has {size:,} points: {MOST_PARTS} are the most")
     return [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
 
 
@@ -207,6 +226,8 @@ def _published(table: dict[str, Any], name: str, encodings: tuple[str, ...]) -> 
             if len(ends) != 2 or not all(type(end) in (int, float) and math.isfinite(end) for end in ends):
                 raise InputError(f"the published {key} of {text} is {value!r}: it must be a number, or [low, high]")
             low, high = sorted(map(float, ends))
+            if low < 0:
+                raise InputError(f"the published {key} of {text} is {value!r}: it cannot be negative")
             if measure.share and not 0 <= low <= high <= 1:
                 raise InputError(f"the published {key} of {text} is {value!r}: it must lie between 0 and 1")
             found.append(Published(encoding, measure.name, (low + high) / 2, (high - low) / 2))
@@ -214,17 +235,21 @@ def _published(table: dict[str, Any], name: str, encodings: tuple[str, ...]) -> 
 
 
 def _claim(table: dict[str, Any], parts: list[Part]) -> Claim:
-    _known(table, ("text", "measure", "better", "worse", "lower"), "a claim")
-    text, sides = _text(table, "text"), []
-    for side in ("better", "worse"):
-        members = _names(table.get(side), text, side)
-        if unknown := [name for name in members if not any(part.encoding(name) for part in parts)]:
-            raise InputError(f"the claim {text!r} is about {unknown[0]}, which no part compares")
-        sides.append(members)
-    lower = table.get("lower", False)
+    sides = ("better", "worse", "learns", "fails")
+    _known(table, ("text", "measure", "lower", *sides), "a claim")
+    text, lower = _needed(table, "text", "a claim"), table.get("lower", False)
+    named = {side: _names(table[side], text, side) for side in sides if side in table}
+    better, worse, learns, fails = (named.get(side, ()) for side in sides)
+    claim = Claim(text, "", better, worse, bool(lower), learns, fails)
+    if not ({"better", "worse", "measure"} <= table.keys() or {"learns", "fails"} & table.keys()):
+        raise InputError(f"the claim {text!r} says nothing: give measure, better and worse, or learns or fails")
+    if unknown := [name for name in claim.names if not any(part.encoding(name) for part in parts)]:
+        raise InputError(f"the claim {text!r} is about {unknown[0]}, which no part compares")
+    if twice := {name for name in claim.names if claim.names.count(name) > 1}:
+        raise InputError(f"the claim {text!r} names {min(twice)} twice")
     if not isinstance(lower, bool):
         raise InputError(f"lower in the claim {text!r} is {lower!r}: it must be true or false")
-    return Claim(text, measures.find(_text(table, "measure")).name, sides[0], sides[1], lower)
+    return replace(claim, measure=measures.find(_text(table, "measure")).name) if claim.better else claim
 
 
 MATRIX = ("length", "generalization", "parameters", "speed")
@@ -262,9 +287,15 @@ def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 def _text(table: Mapping[str, Any], key: str) -> str:
     value = table.get(key, "")
-    if not isinstance(value, str):
-        raise InputError(f"{key} must be a text, got {value!r}")
+    if not isinstance(value, str) or not printable(" ".join(value.split())):
+        raise InputError(f"{key} must be a text of visible characters, got {value!r}")
     return " ".join(value.split())
+
+
+def _needed(table: Mapping[str, Any], key: str, what: str) -> str:
+    if not (text := _text(table, key)):
+        raise InputError(f"{what} has no {key}")
+    return text
 
 
 def _names(value: Any, name: str, key: str) -> tuple[str, ...]:

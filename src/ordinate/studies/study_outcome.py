@@ -43,14 +43,29 @@ class PartOutcome:
 
         An encoding that cannot be evaluated there is below all that can.
         """
-        worst = (math.inf if claim.lower else -math.inf,) * len(self._any_values(claim.measure))
-        if not self.finished or any(self.part.encoding(name) is None for name in (*claim.better, *claim.worse)):
+        if not self.finished or any(self.part.encoding(name) is None for name in claim.names):
             return None
+        if not claim.better:
+            return self._learning(claim)
+        worst = (math.inf if claim.lower else -math.inf,) * len(self._any_values(claim.measure))
         better, worse = (
             [self.measured(encoding, claim.measure) or worst for encoding in side]
             for side in (claim.better, claim.worse)
         )
-        return order(better, worse, lower=claim.lower)
+        measure = measures.find(claim.measure)
+        return order(better, worse, lower=claim.lower, margin=0.0 if measure.relative else measure.margin)
+
+    def _learning(self, claim: Claim) -> Order | None:
+        """Whether those that should learn the task do so in most seeds, and those that should not do not."""
+        if self.comparison is None:
+            return None
+        learned = self.comparison.analysis.tasks[0].learned
+        shares = {name: learned.get(self.part.encoding(name) or "", (0, 0)) for name in claim.names}
+        if not all(of for _, of in shares.values()):
+            return None
+        right = [2 * shares[name][0] > shares[name][1] for name in claim.learns]
+        right += [2 * shares[name][0] < shares[name][1] for name in claim.fails]
+        return Order.HOLDS if all(right) else Order.REFUTED
 
     def _any_values(self, measure: str) -> tuple[float, ...]:
         return next((values for (_, _, name), values in self.values.items() if name == measure), ())
@@ -67,6 +82,7 @@ class StudyOutcome:
 
     study: StudyFile
     parts: tuple[PartOutcome, ...]
+    option: str = ""  # what a command must end with to use the store of it
 
     @property
     def finished(self) -> bool:
@@ -90,7 +106,9 @@ class StudyOutcome:
 
 def study_outcome(study: StudyFile, stores: Sequence[Store]) -> StudyOutcome:
     """Each part from the first store that has all of it, else from the first one."""
-    return StudyOutcome(study, tuple(part_outcome(study, part, stores) for part in study.parts))
+    for store in stores:
+        store.check_place()
+    return StudyOutcome(study, tuple(part_outcome(study, part, stores) for part in study.parts), stores[0].option)
 
 
 def part_outcome(study: StudyFile, part: Part, stores: Sequence[Store]) -> PartOutcome:
@@ -108,7 +126,7 @@ def part_outcome(study: StudyFile, part: Part, stores: Sequence[Store]) -> PartO
 
 def _values(state: StudyState, part: Part, study: StudyFile) -> dict[ValueKey, tuple[float, ...]]:
     wanted = [*(figure.measure for other in study.parts for figure in other.published)]
-    wanted += [*part.measures, *(claim.measure for claim in study.claims)]
+    wanted += [*part.measures, *(claim.measure for claim in study.claims if claim.measure)]
     seeds, found = seeds_to_report(state), dict[ValueKey, tuple[float, ...]]()
     for arm in state.arms():
         results = [state.result(state.reported_run(arm, seed)) for seed in range(1, seeds + 1)]

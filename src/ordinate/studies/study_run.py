@@ -7,7 +7,7 @@ from ordinate.store import Store
 from ordinate.studies.compare import Job, prepare
 from ordinate.studies.executor import Executor
 from ordinate.studies.stages import next_stage
-from ordinate.studies.study_file import Part, StudyFile
+from ordinate.studies.study_file import Part, StudyFile, part_errors
 from ordinate.studies.study_state import StudyState
 
 
@@ -31,10 +31,11 @@ def job(
     shared: Executor | None = None,
 ) -> Job:
     """One comparison of a study, ready to be done; by an executor that it shares with others, if there is one."""
-    made = prepare(
-        part.tasks, part.encodings, seeds=part.seeds, rates=part.rates, store=store, workers=workers,
-        executor=shared or executor, address=address, settings=part.settings,
-    )  # fmt: skip
+    with part_errors(part.name):
+        made = prepare(
+            part.tasks, part.encodings, seeds=part.seeds, rates=part.rates, store=store, workers=workers,
+            executor=shared or executor, address=address, settings=part.settings,
+        )  # fmt: skip
     return replace(made, title=study.title_of(part))
 
 

@@ -65,10 +65,20 @@ def find(store: Store, start: str = "") -> StoredStudy:
     if not found and (named := _find_by_name(store, known, start)):
         return named
     if not found:
-        raise InputError(f"no study {start!r} in {store.folder}: {nearest(start, known)}")
+        raise InputError(f"no study {start!r} in {store.folder}: {nearest(start, [*known, *_titles(store, known)])}")
     if start and len(found) > 1:
         raise InputError(f"{len(found)} studies start with {start!r}: give more digits")
     return _read(store.folder / "studies" / found[-1])
+
+
+def _titles(store: Store, known: list[str]) -> set[str]:
+    """The names by which `find` also finds studies."""
+    found = set()
+    for study_id in known:
+        with suppress(InputError):
+            kept = _read(store.folder / "studies" / study_id)
+            found |= {kept.title, *kept.study.tasks} - {""}
+    return found
 
 
 def has(store: Store, name: str) -> bool:
@@ -125,7 +135,7 @@ def _read(folder: Path) -> StoredStudy:
         command = check_command(content.get("command"))
         title = content.get("title", "")
         if not isinstance(title, str) or not printable(title):
-            raise ValueError("its title is none")
+            raise ValueError("its title is no visible text")
         if name_of({key: value for key, value in content.items() if key not in _BESIDE}) != folder.name:
             raise ValueError("its content has another name")
     except ValueError as error:

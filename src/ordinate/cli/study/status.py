@@ -11,7 +11,9 @@ def run(study: StudyName, store: StoreFolder = RUNS, as_json: AsJson = False) ->
     from ordinate.studies.study_file import load
     from ordinate.studies.study_run import progress
 
-    rows = progress(load(study), open_store(store))
+    runs = open_store(store)
+    runs.check_place()
+    rows = progress(load(study), runs)
     if as_json:
         print(json.dumps([vars(row) for row in rows], indent=1))
         return
