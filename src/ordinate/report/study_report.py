@@ -72,7 +72,7 @@ def words(outcome: StudyOutcome) -> list[str]:
                 said = " ".join(sentences(part.comparison.analysis, task)[:BOTTOM_LINE])
                 lines.append(f"{_title(part)}, {counted(len(task.seeds), 'seed')}: {said}")
                 lines += [
-                    f"{_title(part)}, alarm, {kind}: {text}"
+                    f"{_title(part)}, alarm, {kind}: {text}."
                     for kind, text in alarm_lines(task.alarms)
                     if kind not in ALREADY_SAID
                 ]

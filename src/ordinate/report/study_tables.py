@@ -7,7 +7,7 @@ from ordinate.report.table import Column, Table, TableRow
 from ordinate.statistics.phrases import called
 from ordinate.statistics.types import Range, TaskAnalysis
 from ordinate.studies import measures
-from ordinate.studies.study_file import MATRIX, Published
+from ordinate.studies.study_definition import MATRIX, Published
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
 
 MOST_COLUMNS = 6  # parts side by side in one table

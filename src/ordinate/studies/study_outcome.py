@@ -13,7 +13,7 @@ from ordinate.store import Store
 from ordinate.studies import measures
 from ordinate.studies.collect import collect
 from ordinate.studies.stages import next_stage, seeds_to_report
-from ordinate.studies.study_file import Claim, Part, Published, StudyFile
+from ordinate.studies.study_definition import Claim, Part, Published, StudyFile
 from ordinate.studies.study_state import StudyState
 
 ValueKey = tuple[str, str, str]  # task, encoding, measure

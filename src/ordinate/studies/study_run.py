@@ -7,7 +7,7 @@ from ordinate.store import Store
 from ordinate.studies.compare import Job, prepare
 from ordinate.studies.executor import Executor
 from ordinate.studies.stages import next_stage
-from ordinate.studies.study_file import Part, StudyFile, part_errors
+from ordinate.studies.study_definition import Part, StudyFile, part_errors
 from ordinate.studies.study_state import StudyState
 
 
