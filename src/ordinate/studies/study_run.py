@@ -12,7 +12,7 @@ from ordinate.studies.study_state import StudyState
 
 
 @dataclass(frozen=True)
-class Progress:
+class PartProgress:
     """How far one comparison has come."""
 
     part: str
@@ -39,11 +39,11 @@ def job(
     return replace(made, title=study.title_of(part))
 
 
-def progress(study: StudyFile, store: Store) -> list[Progress]:
+def progress(study: StudyFile, store: Store) -> list[PartProgress]:
     """Of every part."""
     found = []
     for part in study.parts:
         stage = next_stage(StudyState(part.study, store))
         size = max(len(stage.runs), part.study.size if stage.missing else 0)
-        found.append(Progress(part.name, len(stage.runs) - len(stage.missing), size, stage.name))
+        found.append(PartProgress(part.name, len(stage.runs) - len(stage.missing), size, stage.name))
     return found
