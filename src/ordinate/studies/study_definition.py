@@ -25,7 +25,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Claim:
+class PublishedClaim:
     """What was published of encodings: an order in one measure, or which of them learn the task and which fail."""
 
     text: str
@@ -90,7 +90,7 @@ class StudyFile:
     question: str
     source: str  # of the published figures, and what is not stated there
     parts: tuple[Part, ...]
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[PublishedClaim, ...] = ()
     interaction: tuple[str, ...] = ()  # measures over time whose course may depend on the part
     matrix: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # published: encoding, property, in words
 

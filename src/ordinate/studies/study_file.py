@@ -14,7 +14,7 @@ from ordinate.core.errors import InputError, nearest
 from ordinate.core.parsing import write_value
 from ordinate.studies import measures
 from ordinate.studies.plan import Seeds
-from ordinate.studies.study_definition import MATRIX, Claim, Part, Published, StudyFile
+from ordinate.studies.study_definition import MATRIX, Part, Published, PublishedClaim, StudyFile
 
 FOLDER = Path(__file__).parent / "files"
 MOST_BYTES = 200_000
@@ -138,13 +138,13 @@ def _published(table: dict[str, Any], name: str, encodings: tuple[str, ...]) -> 
     return tuple(found)
 
 
-def _claim(table: dict[str, Any], parts: list[Part]) -> Claim:
+def _claim(table: dict[str, Any], parts: list[Part]) -> PublishedClaim:
     sides = ("better", "worse", "learns", "fails")
     _known(table, ("text", "measure", "lower", *sides), "a claim")
     text, lower = _needed(table, "text", "a claim"), table.get("lower", False)
     named = {side: _names(table[side], text, side) for side in sides if side in table}
     better, worse, learns, fails = (named.get(side, ()) for side in sides)
-    claim = Claim(text, "", better, worse, bool(lower), learns, fails)
+    claim = PublishedClaim(text, "", better, worse, bool(lower), learns, fails)
     if not ({"better", "worse", "measure"} <= table.keys() or {"learns", "fails"} & table.keys()):
         raise InputError(f"the claim {text!r} says nothing: give measure, better and worse, or learns or fails")
     if unknown := [name for name in claim.names if not any(part.encoding(name) for part in parts)]:

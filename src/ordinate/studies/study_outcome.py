@@ -13,7 +13,7 @@ from ordinate.store import Store
 from ordinate.studies import measures
 from ordinate.studies.collect import collect
 from ordinate.studies.stages import next_stage, seeds_to_report
-from ordinate.studies.study_definition import Claim, Part, Published, StudyFile
+from ordinate.studies.study_definition import Part, Published, PublishedClaim, StudyFile
 from ordinate.studies.study_state import StudyState
 
 ValueKey = tuple[str, str, str]  # task, encoding, measure
@@ -38,7 +38,7 @@ class PartOutcome:
         tolerance = max(figure.within, measures.find(figure.measure).tolerance(figure.value))
         return agreement(figure.value, self.measured(figure.encoding, figure.measure), tolerance)
 
-    def order(self, claim: Claim) -> Order | None:
+    def order(self, claim: PublishedClaim) -> Order | None:
         """What becomes of a published order here; none if it is not measured, or not in all seeds yet.
 
         An encoding that cannot be evaluated there is below all that can.
@@ -55,7 +55,7 @@ class PartOutcome:
         measure = measures.find(claim.measure)
         return order(better, worse, lower=claim.lower, margin=0.0 if measure.relative else measure.margin)
 
-    def _learning(self, claim: Claim) -> Order | None:
+    def _learning(self, claim: PublishedClaim) -> Order | None:
         """Whether those that should learn the task do so in most seeds, and those that should not do not."""
         if self.comparison is None:
             return None
