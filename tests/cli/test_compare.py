@@ -51,12 +51,10 @@ def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> Non
     assert "Preliminary: 3 seeds where 6 are the rule." in done.out
     assert "Not enough seeds for a claim at OOD length 7 (1.4x): " in done.out
     assert re.search(r"^A claim about scores takes 5 seeds; there are 3\.$", done.out, re.M)
-    header = next(line for line in done.out.splitlines() if line.startswith("encoding"))
-    *titles, last = re.split(r"  +", header.strip())
-    assert titles == [
-        "encoding", "verdict", "learned", "steps to learn", "reach", "gap", "kept", "loss gap", "ID length 5",
-    ]  # fmt: skip
-    assert last.endswith("(1.4x)") and "OOD length 7" in done.out  # a title may be broken
+    lines = done.out.splitlines()
+    header = next(number for number, line in enumerate(lines) if line.startswith("encoding"))
+    words = set(" ".join(lines[max(0, header - 2) : header + 1]).split())  # a title may be broken
+    assert words >= {"encoding", "verdict", "learned", "learn", "reach", "gap", "kept", "ID", "OOD", "(1.4x)"}
     page = Path(re.findall(r"Report: (.*)", done.err)[0])
     assert page.name == "report.html" and page.stat().st_size > 1e6
     names = {path.suffix for path in page.parent.rglob("*.*")}

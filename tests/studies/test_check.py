@@ -193,7 +193,7 @@ def test_commands_name_the_store_where_it_is_now(store: Store, tmp_path: Path, m
 def retold(folder: Path, content: dict[str, Any]) -> None:
     """Another study, by somebody who knows of names and sums."""
     del content["sum"]
-    named = name_of({key: part for key, part in content.items() if key not in ("schema", "command")})
+    named = name_of({key: part for key, part in content.items() if key not in ("schema", "command", "title")})
     (folder / "study.json").write_text(json.dumps(content | {"sum": content_sum(content)}))
     os.rename(folder, folder.with_name(named))
 
