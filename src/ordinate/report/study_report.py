@@ -10,13 +10,13 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from ordinate import __version__
-from ordinate.core.errors import InputError, nearest
 from ordinate.report.chart import Figure, file_names
 from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning
 from ordinate.report.json_document import as_json, table_document
 from ordinate.report.study_tables import measured_text, published_text, scores, tables
 from ordinate.report.table import comma_separated, latex, markdown, markdown_text
+from ordinate.report.write import known
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import called, counted, listed, p_words
 from ordinate.statistics.replication import Agreement, Order
@@ -26,7 +26,6 @@ from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
 
 BOTTOM_LINE = 3  # sentences of a comparison: what to use, where others are higher, how far each holds
 ALREADY_SAID = ("gate", "unfinished")  # by the number of seeds that learned the task
-FORMATS = ("html", "md", "csv", "tex", "json")
 
 
 def show(outcome: StudyOutcome, console: Console) -> None:
@@ -93,13 +92,15 @@ def _title(part: PartOutcome) -> str:
 
 
 def _held(outcome: StudyOutcome, part: PartOutcome) -> Iterator[str]:
-    """How many published figures a further seed could have, and for each of the others what explains it."""
-    known = {figure: found for figure in part.part.published if (found := part.agreement(figure)) is not None}
-    if not known:
+    """How many published figures lie among the seeds, and for each that differs what explains it."""
+    held = {figure: found for figure in part.part.published if (found := part.agreement(figure)) is not None}
+    if not held:
         return
-    good = sum(found is Agreement.AGREES for found in known.values())
-    yield f"{_title(part)}: {good} of {counted(len(known), 'published figure')} {'agrees' if good == 1 else 'agree'}."
-    for figure in (figure for figure, found in known.items() if found is Agreement.DIFFERS):
+    good, possible = (list(held.values()).count(word) for word in (Agreement.AGREES, Agreement.POSSIBLE))
+    more = f", {possible} more {'is' if possible == 1 else 'are'} possible" if possible else ""
+    agree = "agrees" if good == 1 else "agree"
+    yield f"{_title(part)}: {good} of {counted(len(held), 'published figure')} {agree}{more}."
+    for figure in (figure for figure, found in held.items() if found is Agreement.DIFFERS):
         measure = measures.find(figure.measure)
         name = f"{called(figure.encoding)}, {measure.title}"
         stated = f"{name}: published {published_text(figure)}, measured {measured_text(part, figure)}"
@@ -118,8 +119,7 @@ def _held(outcome: StudyOutcome, part: PartOutcome) -> Iterator[str]:
 
 def render(outcome: StudyOutcome, format: str) -> str:
     """One document: the page, words and tables as md, tex or json, or the scores alone as csv."""
-    if format not in FORMATS:
-        raise InputError(f"no report can be written as {format!r}: {nearest(format, FORMATS)}")
+    known(format)
     study, made = outcome.study, tables(outcome)
     if format == "html":
         return page(outcome)

@@ -56,16 +56,22 @@ class PartOutcome:
         return order(better, worse, lower=claim.lower, margin=0.0 if measure.relative else measure.margin)
 
     def _learning(self, claim: PublishedClaim) -> Order | None:
-        """Whether those that should learn the task do so in most seeds, and those that should not do not."""
+        """Whether those that should learn the task do so in most seeds, and those that should not do not.
+
+        One whose budget was cut while it was still rising may learn it later: that shows nothing.
+        """
         if self.comparison is None:
             return None
-        learned = self.comparison.analysis.tasks[0].learned
+        task = self.comparison.analysis.tasks[0]
+        learned, steps = task.learned, [task.steps.get(self.part.encoding(name) or "") for name in claim.fails]
         shares = {name: learned.get(self.part.encoding(name) or "", (0, 0)) for name in claim.names}
         if not all(of for _, of in shares.values()):
             return None
         right = [2 * shares[name][0] > shares[name][1] for name in claim.learns]
         right += [2 * shares[name][0] < shares[name][1] for name in claim.fails]
-        return Order.HOLDS if all(right) else Order.REFUTED
+        if not all(right):
+            return Order.REFUTED
+        return Order.OPEN if any(own and own.fastest and own.rising for own in steps) else Order.HOLDS
 
     def _any_values(self, measure: str) -> tuple[float, ...]:
         return next((values for (_, _, name), values in self.values.items() if name == measure), ())

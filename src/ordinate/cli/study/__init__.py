@@ -7,9 +7,6 @@ from ordinate.cli.study import plan, report, run, status
 app = typer.Typer(
     help="Plan, run and report a study: comparisons that answer one question, with published figures beside them.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 app.command("plan")(plan.run)
 app.command("run")(run.run)
