@@ -1,4 +1,4 @@
-"""Reports of what ships, in processes of their own, against the import of torch, in turns."""
+"""Reports of what ships and explanations of encodings, in processes of their own, against the import of torch."""
 
 import subprocess
 import sys
@@ -11,6 +11,7 @@ from ordinate.store.examples import ARCHIVE
 from ordinate.store.unpack import unpack
 
 SHIPPED = "s4-k-back"
+SHOW = "ordinate show rope"
 TORCH, REPORT, AGAIN = "import torch", f"ordinate report {SHIPPED}", "a second pass over finished comparisons"
 
 
@@ -24,6 +25,7 @@ def run(rounds: int = 5, tiny: bool = False) -> dict[str, list[Row]]:
         commands = {
             TORCH: [sys.executable, "-c", "import torch"],
             REPORT: [*program, "report", SHIPPED],
+            SHOW: [*program, "show", "rope"],
             AGAIN: [*program, "study", "run", str(study), "--store", str(folder / "runs")],
         }
         times: dict[str, list[float]] = {what: [] for what in commands}
@@ -35,6 +37,7 @@ def run(rounds: int = 5, tiny: bool = False) -> dict[str, list[Row]]:
     return {
         "Reports of what ships (times as long)": [
             compare(times, REPORT, TORCH, required="<= 2"),
+            compare(times, SHOW, TORCH, required="<= 2"),
             compare(times, AGAIN, TORCH, required="<= 2"),
         ]
     }

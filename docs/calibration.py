@@ -11,10 +11,12 @@ from typing import Any
 
 from ordinate import encodings, tasks
 from ordinate.results.run_result import RunResult
+from ordinate.statistics.learning import Steps, TrainingEnd
 from ordinate.statistics.length_curve import Point, crossing
 from ordinate.statistics.observations import headline, range_name, trained_length
 from ordinate.statistics.phrases import reach_words, steps_words
-from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.reach import Reach
+from ordinate.statistics.words import Word
 from ordinate.training import resolve
 
 HERE = Path(__file__).parent
@@ -103,9 +105,15 @@ def _cells(encoding: str, rows: list[dict[str, Any]], at: tuple[str, int], train
         return [encoding, "", "", "", shown, rate]
     reached = [_reach(row, trained or 1) for row in rows]
     learned = sum(far is not None for far in reached)
-    steps = Steps(tuple(row["learned_at"] for row in rows), rows[0]["budget"])
+    steps = Steps(tuple(_end(row, far is not None) for row, far in zip(rows, reached, strict=True)), rows[0]["budget"])
     words = reach_words(Reach(tuple(reached), max(length for _, length, _ in rows[0]["scores"]) / (trained or 1)))
     return [encoding, f"{learned} of {len(rows)}", steps_words(steps), words, shown if learned else "-", rate]
+
+
+def _end(row: dict[str, Any], learned: bool) -> TrainingEnd:
+    """`learned`: whether its final score in distribution is at the bar."""
+    word = Word.SOLVES if learned else Word.DID_NOT_FIT
+    return TrainingEnd(row["seed"], word, row["scores"][0][2], row["steps"], row["learned_at"])
 
 
 def _reach(row: dict[str, Any], trained: int) -> float | None:

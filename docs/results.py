@@ -1,7 +1,9 @@
 """Writes what the studies found: `python docs/results.py [STORE ...]`.
 
-docs/RESULTS.md has the tables of every study, docs/FINDINGS.md what holds of each published claim, and README.md the
-table of tasks by encodings and its picture. Without a store, the results that come with the program are read.
+docs/RESULTS.md has the tables of every study, docs/FINDINGS.md what holds of each published claim, README.md the table
+of tasks by encodings and its picture, src/ordinate/examples.json the verdicts that lists of comparisons show, and
+src/ordinate/overview.json the table of README.md for the app. Without a store, the results that come with the program
+are read.
 """
 
 import re
@@ -9,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ordinate.report.overview import OVERVIEW, columns, fair_tasks, overview, write_overview
 from ordinate.report.study_report import words
 from ordinate.report.study_tables import tables
 from ordinate.report.table import Column, Table, markdown, markdown_text
@@ -17,6 +20,7 @@ from ordinate.statistics.types import Finding, TaskAnalysis
 from ordinate.store import Store, open_store
 from ordinate.store.examples import open_examples
 from ordinate.studies import study_file
+from ordinate.studies.study_list import SHIPPED, shipped_verdicts
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome, study_outcome
 
 DOCS = Path(__file__).parent
@@ -27,7 +31,6 @@ DOCUMENTS = {
     "s1-": "S1: learnable methods for self-attention",
     "s4-": "S4: a comparison app",
 }
-REACHES = ("alibi", "rope", "t5", "sinusoidal", "learned", "none")  # the columns of the front page
 
 
 def outcomes(stores: Sequence[Store]) -> dict[str, StudyOutcome]:
@@ -109,43 +112,22 @@ def _abouts(outcome: StudyOutcome) -> list[str]:
 
 def front_page(found: dict[str, StudyOutcome]) -> str:
     """The table of README.md, and the sentence that follows from it."""
-    fair = [task for outcome in found.values() for task in _fair(outcome)]
-    rows = []
-    for task in sorted(fair, key=lambda task: (task.family, task.task)):
-        cells = [_cell(task, name) for name in REACHES]
-        rows.append((task.family, task.task, *cells, _use(task)))
-    columns = (
-        Column("family", "family"), Column("task", "task"), *(Column(name, called(name)) for name in REACHES),
+    rows = overview(found.values())
+    names = columns(rows)
+    cells = [
+        (row.family, row.task, *(row.cells[name].text if name in row.cells else "" for name in names), row.verdict)
+        for row in rows
+    ]
+    titles = (
+        Column("family", "family"), Column("task", "task"), *(Column(name, called(name)) for name in names),
         Column("use", "verdict"),
     )  # fmt: skip
-    table = markdown(Table("front page", "", columns, tuple(rows))).splitlines()[2:]
-    return "\n".join([*table, "", _sentence(fair), ""])
+    table = markdown(Table("front page", "", titles, tuple(cells))).splitlines()[2:]
+    return "\n".join([*table, "", _sentence(_fair(found)), ""])
 
 
-def _fair(outcome: StudyOutcome) -> list[TaskAnalysis]:
-    """The tasks of a study's comparisons under our rules, at their defaults."""
-    return [
-        task
-        for part in outcome.parts
-        if part.finished and part.comparison and not part.part.settings and "(" not in part.part.tasks[0]
-        for task in part.comparison.analysis.tasks
-        if set(task.encodings) >= {"none"}
-    ]
-
-
-def _cell(task: TaskAnalysis, name: str) -> str:
-    """`6/6, 3.4x`: how many seeds learned the task, and how far they hold."""
-    if name not in task.encodings:
-        return ""
-    good, of = task.learned.get(name, (0, 0))
-    reach = task.reach[name].median if good else None
-    return f"{good}/{of}" if reach is None else f"{good}/{of}, {reach:.1f}x{'+' * task.reach[name].at_least(reach)}"
-
-
-def _use(task: TaskAnalysis) -> str:
-    if task.verdict.finding is Finding.USE:
-        return f"use {listed([called(name) for name in task.verdict.use], 'or')}"
-    return "no encoding is shown to be best"
+def _fair(found: dict[str, StudyOutcome]) -> list[TaskAnalysis]:
+    return [task for task, *_ in fair_tasks(found.values())]
 
 
 def _sentence(tasks: Sequence[TaskAnalysis]) -> str:
@@ -158,9 +140,11 @@ def _sentence(tasks: Sequence[TaskAnalysis]) -> str:
     everywhere = set.intersection(*(set(task.verdict.use) for task in tasks)) if tasks else set()
     best = f"{named(sorted(everywhere))} is recommended on all of them" if everywhere else "no encoding wins everywhere"
     found = (
-        f"Of {counted(len(tasks), 'task')}, {best}: the tests recommend {listed(parts)}" if parts else "No verdict yet"
+        f"Of {counted(len(tasks), 'task')}, {best}: the tests recommend {'; '.join(parts)}"
+        if parts
+        else "No verdict yet"
     )
-    return f"{found}{f', and no encoding on {listed(rest)}' if rest else ''}."
+    return f"{found}{f'; and no encoding on {listed(rest)}' if rest else ''}."
 
 
 def picture(found: dict[str, StudyOutcome]) -> bytes:
@@ -171,17 +155,17 @@ def picture(found: dict[str, StudyOutcome]) -> bytes:
 
     plt.rcParams |= {"svg.hashsalt": "results", "svg.fonttype": "none", "font.family": "sans-serif"}
 
-    fair = sorted((task for outcome in found.values() for task in _fair(outcome)), key=lambda t: (t.family, t.task))
+    fair, rows = _fair(found), overview(found.values())
+    names = columns(rows)
     figure, axes = plt.subplots(figsize=(7.2, 0.5 * len(fair) + 1.2))
-    areas = [[task.areas.get(name, 0.0) for name in REACHES] for task in fair]
+    areas = [[task.areas.get(name, 0.0) for name in names] for task in fair]
     axes.imshow(areas, cmap="YlGn", vmin=0, vmax=1.3, aspect="auto")
     for row, task in enumerate(fair):
-        for column, name in enumerate(REACHES):
+        for column, name in enumerate(names):
             weight = "bold" if name in task.verdict.use else "normal"
-            axes.text(
-                column, row, _cell(task, name).replace(", ", "\n"), ha="center", va="center", size=8, weight=weight
-            )
-    axes.set_xticks(range(len(REACHES)), REACHES)
+            text = rows[row].cells[name].text.replace(", ", "\n") if name in rows[row].cells else ""
+            axes.text(column, row, text, ha="center", va="center", size=8, weight=weight)
+    axes.set_xticks(range(len(names)), names)
     axes.set_yticks(range(len(fair)), [task.task for task in fair])
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
@@ -202,6 +186,8 @@ def documents(stores: Sequence[Store]) -> dict[Path, str]:
     return {
         DOCS / "RESULTS.md": results(found),
         DOCS / "FINDINGS.md": findings(found),
+        SHIPPED: shipped_verdicts(open_examples()),
+        OVERVIEW: write_overview(overview(found.values())),
         README: MARK.sub(lambda match: f"{match[1]}{front_page(found)}{match[2]}", page),
     }
 

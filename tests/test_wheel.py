@@ -10,6 +10,7 @@ import urllib.request
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, requires
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -117,7 +118,7 @@ def test_with_its_extras_it_compares_reports_and_serves_the_shipped_comparisons(
         try:
             assert server.stdout is not None
             address = next(word for line in server.stdout for word in line.split() if word.startswith("http://"))
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=60) as answer:
+            with urllib.request.urlopen(urljoin(address, "/_stcore/health"), timeout=60) as answer:
                 assert answer.read() == b"ok"
         finally:
             server.terminate()

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -53,13 +54,15 @@ def filled(own: Store, trained: Path) -> Store:
     return own
 
 
-def draw(page: str, **view: str | list[str]) -> AppTest:
-    """A page as main.py draws it, at an address that says `view`."""
+def draw(page: str, session: dict[str, Any] | None = None, **view: str | list[str]) -> AppTest:
+    """A page as main.py draws it, at an address that says `view`, for a visitor who comes with this session."""
     script = f"""
 import streamlit as st
+from ordinate.app import running_view
 from ordinate.app.pages import {PAGES[page][0]} as drawn
 from ordinate.core.errors import InputError
 try:
+    running_view.show()
     drawn.page()
 except InputError as error:
     st.error(str(error))
@@ -67,4 +70,6 @@ except InputError as error:
     at = AppTest.from_string(script, default_timeout=120)
     for key, value in view.items():
         at.query_params[key] = value
+    for key, value in (session or {}).items():
+        at.session_state[key] = value
     return at.run()

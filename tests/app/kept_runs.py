@@ -1,6 +1,5 @@
 """Stores of runs without training: folders as runs leave them, written in a moment."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
-from ordinate.core.config import to_dict
+from ordinate.core.config import digest, to_dict
 from ordinate.results.run_result import Machine
 from ordinate.store.documents import write_document
 from ordinate.store.files import write_json
@@ -27,7 +26,7 @@ def run(store: Path, state: str = "done", *, score: float = 1.0, maps: bool = Fa
     config: dict[str, Any] = _usual | {"model": dict(_usual["model"])}
     for name, value in settings.items():
         (config["model"] if name in config["model"] else config)[name] = value
-    run_id = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:12]
+    run_id = digest(config)
     folder = store / run_id
     folder.mkdir(parents=True)
     write_json(folder / "config.json", config)

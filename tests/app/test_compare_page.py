@@ -12,7 +12,9 @@ import pytest
 
 from ordinate import tasks
 from ordinate.app import jobs
-from ordinate.app.run_data import tail
+from ordinate.app.compare_form import KEPT
+from ordinate.app.figure_view import plain
+from ordinate.app.pace import tail
 from ordinate.app.watch import JournalReader, Watched
 from ordinate.store import Store
 from ordinate.store.files import write_json
@@ -20,6 +22,7 @@ from ordinate.store.holder import Holder
 from ordinate.studies import study_store
 from ordinate.studies.compare import prepare
 from ordinate.studies.driver import driver, driving, record, stop
+from ordinate.studies.plan import plan
 
 from .conftest import TASK, TINY, draw
 
@@ -80,16 +83,42 @@ def test_what_an_address_asks_for_in_vain_is_reported(address: dict[str, str], w
     )
 
 
-def test_the_quick_look_in_one_click(own: Store, started: list[Any]) -> None:
+def test_the_quick_look_is_that_of_the_command_line(own: Store, started: list[Any]) -> None:
     at = draw("compare", task="k_back")
-    at.multiselect(key="encodings-k_back").set_value(["rope", "alibi", "learned", "sinusoidal"])
-    next(button for button in at.button if "quick look" in button.label).click().run()
+    at.multiselect(key="encodings-k_back").set_value(["rope", "alibi"])
+    at.toggle(key="quick").set_value(True).run()
     at.button(key="start").click().run()
     (job,) = started
-    config = job.study.bases[0][2]
-    assert (config.steps, config.budget, config.batch, config.lr) == (300, "fixed", 64, 0.003)
-    assert (config.model.dim, config.model.heads, config.model.layers, config.model.dropout) == (128, 4, 2, 0.1)
-    assert job.study.rates == ()
+    assert job.study == plan("k_back", "rope,alibi", quick=True)
+    assert job.command == "ordinate compare k_back --encodings rope,alibi --quick --seeds 3"
+
+
+def test_a_task_takes_parameters(own: Store, started: list[Any]) -> None:
+    at = draw("compare", task="k_back")
+    at.text_input(key="parameters-k_back").set_value("k=5, vocabulary=8").run()
+    assert not at.exception and not at.error
+    assert tasks.describe("k_back(k=5,vocabulary=8)")["example"] in [block.value for block in at.code]
+    at.button(key="start").click().run()
+    (job,) = started
+    assert job.study.tasks == ("k_back(k=5,vocabulary=8)",)
+    at.text_input(key="parameters-k_back").set_value("kk=5").run()
+    assert not at.exception and "kk" in at.error[0].value and not at.multiselect
+
+
+@pytest.mark.parametrize("seeds", [0, -3])
+def test_seeds_below_one_are_refused_in_a_sentence(own: Store, seeds: int) -> None:
+    at = draw("compare", task="k_back")
+    at.number_input(key="seeds").set_value(seeds).run()
+    assert f"at least 1, got {seeds}" in at.error[0].value.replace("\\", "")
+    assert not [button for button in at.button if button.key == "start"]
+
+
+def test_the_form_is_as_it_was_left_for_another_page(own: Store) -> None:
+    """Another page has a field of the same name, which leaves a list there."""
+    left = draw("compare", task="modular_sum", dim="32").session_state[KEPT]
+    at = draw("compare", {KEPT: left, "task": []})
+    assert not at.exception and not at.error and not at.warning
+    assert (at.selectbox(key="task").value, at.selectbox(key="dim").value) == ("modular_sum", 32)
 
 
 @pytest.mark.parametrize(
@@ -126,12 +155,12 @@ def test_a_finished_comparison_is_shown_and_not_started_again(filled: Store, mon
     job = prepare(TASK, "rope,alibi", seeds=2, store=filled.folder, settings=TINY | {"lr": 0.01})
     from ordinate.app.pages import new_comparison
 
-    monkeypatch.setattr(new_comparison, "_prepared", lambda task: job)
+    monkeypatch.setattr(new_comparison, "_prepared", lambda name, task: job)
     at = draw("compare", task="k_back")
     assert not at.exception
     assert at.button(key="start").disabled
     assert any("all done" in line.value for line in at.caption)
-    assert at.success
+    assert plain(TASK) in [title.value for title in at.subheader]
 
 
 def test_one_that_runs_is_followed_and_can_be_stopped(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,13 +175,15 @@ def test_one_that_runs_is_followed_and_can_be_stopped(filled: Store, monkeypatch
         at = draw("comparisons")
         assert not at.exception
         assert any("3 of 4 runs done" in text.value for text in at.markdown)
-        states = next(frame.value for frame in at.dataframe if "state" in frame.value)["state"]
+        states = next(frame.value for frame in at.dataframe if "validation" in frame.value)["state"]
         assert sorted(states) == ["done", "done", "done", "interrupted"]
         next(button for button in at.button if button.key.endswith("-stop")).click().run()
         assert sleeper.wait(timeout=30) == -signal.SIGINT
         assert driver(kept.folder) is None
         at.run()
-        assert at.success and any(button.key.endswith("-resume") for button in at.button)
+        assert plain(TASK) in [title.value for title in at.subheader] and any(
+            button.key.endswith("-resume") for button in at.button
+        )
     finally:
         sleeper.kill()
         sleeper.wait()
@@ -206,7 +237,7 @@ def test_what_it_starts_is_the_command(own: Store, monkeypatch: pytest.MonkeyPat
     job = prepare(TASK, "rope,alibi", seeds=2, store=own.folder, settings=TINY | {"lr": 0.01})
     jobs.start(job)
     assert words[:4] == [sys.executable, "-m", "ordinate", "compare"]
-    assert words[-1] == "--yes" and TASK in words
+    assert words[-2:] == ["--yes", "--no-estimate"] and TASK in words
     assert study_store.find(own).study == job.study
     assert driver(job.folder) is not None
     assert tail(job.folder / "log.txt") == ""

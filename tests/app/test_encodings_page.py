@@ -1,9 +1,15 @@
 """The page of encodings: every one of them, its controls, and what is wrong in one sentence."""
 
+import re
+import shlex
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from ordinate import encodings
+from ordinate.app.encoding_controls import IN_VIEW
+from ordinate.core.parsing import write_value
+from ordinate.studies.plan import plan
 
 from .conftest import draw
 
@@ -33,6 +39,11 @@ def test_every_encoding_has_its_page(name: str) -> None:
     assert about["paper"] is None or about["paper"]["arxiv"] in words
     code = "\n".join(block.value for block in at.code)
     assert f"encodings.create('{name}', dim=32, heads=4, length=8" in code and f"ordinate show {name}" in code
+    for command in re.findall(r"^ordinate compare .*$", code, re.M):  # it works as printed
+        _, _, task, _, named = shlex.split(command)
+        assert plan(task, named).tasks == (task,)
+    assert name in ("graph", "segment") or 1 not in encodings.example(name).axes or "ordinate compare" in code
+    assert "\\`" not in "".join(str(part.value) for part in (*at.markdown, *at.caption))
     controls = [*at.selectbox, *at.number_input, *at.slider, *at.toggle, *at.text_input]
     keys = {control.key for control in controls}
     assert {f"encoding-{name}-{parameter['name']}" for parameter in about["parameters"]} <= keys
@@ -98,6 +109,16 @@ def test_what_is_wrong_is_one_sentence(view: dict[str, str], sentence: str) -> N
     assert not at.exception
     (error,) = at.error
     assert sentence in error.value.replace("\\", "")
+
+
+def test_rare_parameters_are_folded_until_they_are_used() -> None:
+    known = list(encodings.registry.parameters("rope").values())[IN_VIEW:]
+    (rest,) = [part for part in look(encoding="rope").expander if "more parameters" in part.label]
+    assert rest.label == f"{len(known)} more parameters"
+    used = next(parameter for parameter in known if parameter.default is not None)
+    at = look(encoding=f"rope({used.name}={write_value(used.default)})")
+    (rest,) = [part for part in at.expander if "more parameters" in part.label]
+    assert rest.label == f"{len(known) - 1} more parameters"
 
 
 def test_two_side_by_side() -> None:

@@ -2,18 +2,19 @@
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ordinate.app import stores
+from ordinate.app import run_list, stores
 from ordinate.app.figure_view import plain
 from ordinate.store import Store, open_store
 from ordinate.store.files import Journal, write_json
 from ordinate.store.holder import Holder, started
+from ordinate.studies.bin import bin_of
 
 from .conftest import draw
 from .kept_runs import run
@@ -74,7 +75,7 @@ def test_a_run_that_learned_nothing_has_no_score_beyond(own: Store) -> None:
     page = opened(run=run_id)
     (row,) = table(page)
     assert row["score there"] is None or row["score there"] != row["score there"]
-    assert row["verdict"] == "did not fit"
+    assert row["verdict"] == "still rising"
     assert "did not learn the task, so nothing is drawn" in words(page).replace("\\", "")
 
 
@@ -94,7 +95,8 @@ def test_one_run_in_full(own: Store) -> None:
     assert "k_back(k=1,vocabulary=4) with rope, seed 1337" in page.subheader[0].value.replace("\\", "")
     names = [[trace["name"] for trace in chart["data"]] for chart in charts(page)]
     assert names[0] == names[1] == ["training", "validation"]
-    assert names[2] == ["chance", "floor", "score"] and names[3] == ["L1 H1", "L1 H2"]
+    assert names[2] == ["chance", "floor", "score"] and names[4] == ["L1 H1", "L1 H2"]
+    assert names[3] == ["L1 H1"]  # the chosen head, large
     assert charts(page)[3]["data"][0]["dx"] == 2  # 300 positions are too many for a screen
     settings = {row["setting"]: row for row in page.dataframe[1].value.to_dict("records")}
     assert settings["lr"]["differs"] and settings["lr"]["value"] == "0.02" and not settings["clip"]["differs"]
@@ -184,3 +186,30 @@ def test_a_store_without_journals_shows_the_curves_of_its_results(own: Store) ->
         (own.folder / run_id / name).unlink()
     page = opened(run=run_id)
     assert [trace["name"] for trace in charts(page)[0]["data"]] == ["validation"] and not page.error
+
+
+def test_seeds_are_grouped_by_all_settings_but_the_seed(filled: Store) -> None:
+    page = opened(group="true")
+    rows = table(page)
+    assert [(row["encoding"], row["seeds"], row["state"]) for row in rows] == [
+        ("alibi", 2, "2 done"),
+        ("rope", 2, "2 done"),
+    ]
+    alone = table(opened())
+    for row in rows:
+        scores = [one["in distribution"] for one in alone if one["encoding"] == row["encoding"]]
+        assert row["in distribution"] == pytest.approx(sum(scores) / 2)
+    summaries, _ = run_list.rows(filled, keep=False)
+    other = [replace(summaries[0], settings="others"), *summaries[1:]]
+    assert [len(run_list.groups(found, by_settings=True)) for found in (summaries, other)] == [2, 3]
+    assert len(run_list.groups(summaries, by_settings=False)) == 4
+
+
+def test_ticked_runs_are_deleted_to_the_bin(filled: Store) -> None:
+    names = [one.id for one in filled.runs()]
+    page = opened(run=f"{names[0]},{names[1]}")
+    next(button for button in page.button if button.label == "Move to the bin").click().run()
+    assert not page.exception
+    assert [one.id for one in filled.runs()] == names[2:] and {one["run"] for one in table(page)} == set(names[2:])
+    assert [one.id for one in bin_of(filled).runs()] == names[:2]
+    assert not opened(run=names[2], store="examples").dataframe

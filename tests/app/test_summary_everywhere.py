@@ -10,8 +10,9 @@ from ordinate.cli.train import show_result
 from ordinate.report import render, summary
 from ordinate.report.comparison_tables import matrix
 from ordinate.report.comparison_tables import summary as full_summary
+from ordinate.report.latex import latex
 from ordinate.report.summary import SummaryColumn
-from ordinate.report.table import comma_separated, latex, markdown
+from ordinate.report.table import comma_separated, markdown
 from ordinate.report.terminal import table
 from ordinate.store import Store
 from ordinate.store.examples import open_examples
@@ -57,7 +58,7 @@ def test_a_column_added_to_the_list_is_on_every_surface(filled: Store, monkeypat
     assert "half_score" in [column.name for column in matrix(comparison).columns]
 
     page = draw("comparisons", study=name)
-    frame = next(frame.value for frame in page.dataframe if "verdict" in frame.value and "task" not in frame.value)
+    frame = next(frame.value for frame in page.dataframe if "gap" in frame.value and "task" not in frame.value)
     assert frame["half score"][0] == pytest.approx(ADDED.value(task, encoding))
 
     arm = next(arm for arm in state.arms() if arm.encoding == encoding)

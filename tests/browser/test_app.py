@@ -1,11 +1,5 @@
 """The app in a browser: start a comparison, watch it, leave and come back, stop, go on, and take the report home."""
 
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from ordinate import encodings
+
+from .app_server import open_page, serve
 
 SLOW = 120_000  # milliseconds that a busy machine may take
 SOME = encodings.names()[::4]
@@ -28,34 +24,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server of its own, as `ordinate app` starts it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    cache = tmp_path_factory.mktemp("cache")
-    more = {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(cache)}
-    command = [sys.executable, "-m", "ordinate", "app", "--no-browser", "--port", str(port), "--store", str(store)]
-    server = subprocess.Popen(command, env=os.environ | more, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).close()
-                break
-            except OSError:
-                assert server.poll() is None, server.stdout and server.stdout.read()
-                time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait()
-    with socket.socket() as there:  # nothing is left behind
-        assert there.connect_ex(("127.0.0.1", port)) != 0
+    with serve(store, tmp_path_factory.mktemp("cache"), OMP_NUM_THREADS="1") as server:
+        yield server.address
 
 
 class Tab:
     """A page with all its requests and complaints."""
 
     def __init__(self, browser: Browser, address: str, width: int = 1400) -> None:
-        self.page: Page = browser.new_page(viewport={"width": width, "height": 1400})
+        self.page: Page = open_page(browser, address, width)
         self.page.set_default_timeout(SLOW)
         self.complaints: list[str] = []
         here = (address, address.replace("http", "ws", 1), "data:", "blob:")
@@ -85,11 +62,45 @@ def stop(page: Page) -> None:
         page.wait_for_timeout(500)
 
 
-def test_it_opens_on_a_full_page(tab: Tab, address: str) -> None:
+RAW = "new comparison"  # as Streamlit writes the name of a file of a page
+
+
+def test_it_opens_on_what_was_found_and_its_cells_lead_on(tab: Tab, address: str) -> None:
+    page = tab.page
+    watch = "new MutationObserver(() => seen.push(document.body?.innerText ?? ''))"
+    page.add_init_script(f"window.seen = []; {watch}.observe(document, {{childList: true, subtree: true}})")
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Which positional encoding?")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("more than luck")).to_be_visible(timeout=SLOW)
+    assert not any(RAW in text for text in page.evaluate("seen"))
+    assert page.locator("h1").bounding_box()["y"] < 120  # nothing but the menu above it
+    page.locator(".overview a").first.click()
+    page.wait_for_url("**/comparisons?study=*", timeout=SLOW)
+    expect(page.get_by_role("heading", name="modular_sum")).to_be_visible(timeout=SLOW)
+
+
+def test_the_menu_is_in_view_in_a_narrow_window(browser: Browser, address: str) -> None:
+    tab = Tab(browser, address, 500)
     tab.page.goto(address)
-    expect(tab.page.get_by_role("heading", name="Which positional encoding?")).to_be_visible(timeout=SLOW)
-    expect(tab.page.get_by_text("rope holds to")).to_be_visible(timeout=SLOW)  # the example's verdict
-    expect(tab.page.locator(".js-plotly-plot").first).to_be_visible(timeout=SLOW)
+    for name in ("Compare", "Comparisons", "Runs", "Your results", "Encodings"):
+        expect(tab.page.get_by_role("link", name=name, exact=True)).to_be_in_viewport(timeout=SLOW)
+    tab.page.get_by_role("link", name="Encodings").click()
+    expect(tab.page.get_by_role("heading", name="Encodings")).to_be_visible(timeout=SLOW)
+    tab.page.close()
+    assert tab.complaints == []
+
+
+def test_a_task_outlives_a_visit_to_another_page(tab: Tab, address: str) -> None:
+    page = tab.page
+    page.goto(f"{address}/?task=modular_sum")
+    expect(page.get_by_text("ordinate compare modular_sum").first).to_be_visible(timeout=SLOW)
+    page.get_by_role("link", name="Runs").click()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=SLOW)
+    ready(page)
+    page.get_by_role("link", name="Compare", exact=True).click()
+    expect(page.get_by_role("heading", name="Compare encodings")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("ordinate compare modular_sum").first).to_be_visible(timeout=SLOW)
+    assert "%5B" not in page.url
 
 
 def test_a_comparison_from_start_to_report(browser: Browser, tab: Tab, address: str, tmp_path: Path) -> None:
@@ -97,20 +108,26 @@ def test_a_comparison_from_start_to_report(browser: Browser, tab: Tab, address: 
     page.goto(f"{address}/?{TINY}&steps=5000&budget=fixed")  # long enough to be met while it runs
     page.get_by_role("button", name="Start").click(timeout=SLOW)
     expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)
-    expect(page.get_by_text("learning curves")).to_be_visible(timeout=SLOW)  # a first point: validation has begun
-    points = "document.querySelector('.js-plotly-plot')?.data?.[0]?.x?.length ?? 0"
+    expect(page.get_by_text("Starting 2 workers").or_(page.get_by_text("of all steps"))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("training loss").first).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("of all steps")).to_be_visible(timeout=SLOW)
+    points = "document.querySelectorAll('.js-plotly-plot')[1]?.data?.[0]?.x?.length ?? 0"
     before = page.evaluate(points)
     page.wait_for_function(f"() => ({points}) > {before}", timeout=SLOW)  # and it grows
     page.reload()
     expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)  # it went on meanwhile
     other = Tab(browser, address)
-    other.page.goto(f"{address}/comparisons")
-    expect(other.page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)  # a second tab sees the same
+    for where in ("", "/runs"):  # a second tab sees the same
+        other.page.goto(f"{address}{where}")
+        expect(other.page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)
+    other.page.goto(f"{address}/?task=modular_sum")  # a form that plans another comparison does not hide it
+    expect(other.page.get_by_text("training loss").first).to_be_visible(timeout=SLOW)
     other.page.close()
     assert other.complaints == []
     stop(page)
     page.get_by_role("button", name="Go on").click()
     expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_role("button", name="Go on")).to_have_count(0, timeout=SLOW)  # the page is drawn anew
     stop(page)
 
     page.goto(f"{address}/?{TINY}&steps=60&budget=fixed")  # one that ends
@@ -148,7 +165,7 @@ def test_encodings_can_be_opened(tabs: Callable[[int], Tab], address: str, name:
     assert tab.complaints == []
 
 
-@pytest.mark.parametrize("page", ["", "comparisons", "runs", "results", "encodings"])
+@pytest.mark.parametrize("page", ["", "compare", "comparisons", "runs", "results", "encodings"])
 @pytest.mark.parametrize("width", [500, 1400])
 def test_no_page_is_wider_than_its_window(tabs: Callable[[int], Tab], address: str, page: str, width: int) -> None:
     tab = tabs(width)

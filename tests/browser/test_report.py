@@ -58,9 +58,12 @@ def test_everything_is_drawn_from_the_file_alone(opened: Watched, comparison: Co
     assert opened.complaints == []
     page = opened.page
     expected = len(figures(comparison))
+    for folded in page.locator("details.attention > summary").all()[1:]:
+        folded.click()  # these are drawn when they are opened
+    expect(page.locator(".plot svg.main-svg .cartesianlayer")).to_have_count(expected)
+    expect(page.locator(".plot .heatmaplayer image")).to_have_count((8 + 1) * len(NAMES))
     assert page.locator(".plot").count() == page.locator(".plot svg.main-svg .cartesianlayer").count() == expected
     assert page.locator(".plot .scatterlayer .trace").count() > 20
-    assert page.locator(".plot .heatmaplayer image").count() == 8 * len(NAMES)
     assert page.locator(".modebar-btn").count() > 0 and page.get_by_role("button", name="Share").count() == 0
     for plot in page.locator(".plot").all():
         box = plot.bounding_box()

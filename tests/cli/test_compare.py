@@ -34,8 +34,8 @@ def finished(store: str) -> dict[str, int]:
 def test_from_the_first_line_to_the_report(ordinate: Program, store: str) -> None:
     done = ordinate(*QUICK, "--store", store)
     assert done.code == 0
-    assert re.search(r"^6 runs, 0 done; up to about \d+ s with 1 worker, less where .* early; 1 MB in", done.err, re.M)
-    assert re.search(r"^3 seeds can claim nothing about two encodings: --seeds 5 can$", done.err, re.M)
+    assert re.search(r"^6 runs, 0 done; .*\d+ s with 1 worker, less where .*; 1 MB in", done.err, re.M)
+    assert re.search(r"^3 seeds can claim nothing about two encodings: that takes 5 seeds$", done.err, re.M)
     assert (
         len(
             re.findall(
@@ -106,9 +106,7 @@ def test_a_dry_run_tells_and_leaves_nothing(ordinate: Program, store: str) -> No
     done = ordinate("compare", "k_back", "--store", store, "--dry-run", *SETTINGS[:5])
     assert done.code == 0 and not Path(store).exists()
     assert "k_back: alibi, learned, none, rope, sinusoidal, t5" in done.err
-    assert re.search(
-        r"^at least 54 runs, 0 done; up to about .* with \d+ workers?, less .*; \d+ MB in ", done.err, re.M
-    )
+    assert re.search(r"^at least 54 runs, 0 done; .* with \d+ workers?, less .*; \d+ MB in ", done.err, re.M)
     many = ordinate("compare", "k_back", "--seeds", "10000", "--store", store, "--dry-run", *SETTINGS[:5])
     assert "60,018 runs, 0 done" in many.err
 

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.store.test_store import tiny_disk
 
 from ordinate.store import open_store
 from ordinate.store.files import LARGEST
@@ -357,3 +358,72 @@ def test_what_was_set_aside_says_where_it_was(ordinate: Program, compared: Path)
     assert set(checked(ordinate, "--repair")[1]["moved"].values()) == {
         f"runs/damaged/{run.name}-env.json-1", f"runs/damaged/{study.name}-tables-1"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["results.md", "pairs.tex"])
+def test_no_report_is_written_through_a_link(ordinate: Program, compared: Path, tmp_path: Path, name: str) -> None:
+    assert ordinate("report", "--store", "runs").code == 0
+    (study,) = (compared / "studies").iterdir()
+    table = study / "tables" / name
+    table.unlink()
+    table.symlink_to(tmp_path / "precious")
+    (tmp_path / "precious").write_text("mine")
+    for words in (["report"], command_of(study)):
+        done = ordinate(*words, "--store", "runs")
+        assert done.code == 2 and f"tables/{name} is a link, which is not followed: move it away" in done.err
+    assert (tmp_path / "precious").read_text() == "mine"
+    code, found = checked(ordinate, "--repair")
+    assert code == 1 and list(found["moved"]) == [f"runs/studies/{study.name}/tables/{name}"]
+    assert ordinate("report", "--store", "runs").code == 0 and table.is_file() and not table.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["config.json", "metrics.jsonl"])
+def test_runs_whose_files_were_swapped_are_named(ordinate: Program, compared: Path, name: str) -> None:
+    """The id of a run is the hash of its configuration, and every line of its journal names it."""
+    one, two = (run.folder for run in open_store(compared).runs()[:2])
+    if name == "metrics.jsonl":  # a finished run has its scores in its result
+        for folder in (one, two):
+            (folder / "result.json").unlink()
+    contents = (one / name).read_bytes(), (two / name).read_bytes()
+    for folder, content in zip((two, one), contents, strict=True):
+        (folder / name).write_bytes(content)
+    (compared / "table.jsonl").unlink(missing_ok=True)
+    done = ordinate("status", "--store", "runs", "--json")
+    assert done.code == 1 and {row["run"] for row in json.loads(done.out)}.isdisjoint({one.name, two.name})
+    for folder, other in ((one, two), (two, one)):
+        assert f"runs/{folder.name}/{name} is damaged (" in done.err and f"of run {other.name})" in done.err
+
+
+def test_names_on_the_command_line_move_no_cursor(ordinate: Program, compared: Path, tmp_path: Path) -> None:
+    escape = "x\x1b[31my"
+    compared.rename(tmp_path / escape)
+    document = ("report", "-o", f"{escape}.md", "--format", "md")
+    commands = (
+        document, ("report",), ("status",), ("store", "check"), ("store", "pack", f"{escape}.zip"),
+        ("report", "nothing"), ("store", "unpack", f"{escape}.md"),
+    )  # fmt: skip
+    for words in commands:
+        done = ordinate(*words, "--store", escape)
+        assert "\x1b" not in done.out + done.err
+    assert ordinate(*document, "--store", escape).out == "x\\x1b[31my.md\n"
+    for words in (("status",), ("train", "binary_majority", "-e", "rope", "steps=1")):
+        done = ordinate(*words, "--store", f"{escape}2")
+        assert "\x1b" not in done.out + done.err
+
+
+def test_a_full_disk_exits_with_1(ordinate: Program, compared: Path, tmp_path: Path) -> None:
+    """A request that could not be carried out is no mistake of the user's."""
+    for words in (("report",), ("report", "-o", "page.html"), ("store", "pack", "all.zip")):
+        done = ordinate(*words, "--store", "runs", largest=1000)
+        assert done.code == 1 and "File too large" in done.err and done.err.count("\n") == 1
+    assert ordinate("store", "pack", "all.zip", "--store", "runs").code == 0
+    done = ordinate("store", "unpack", "all.zip", "--store", "other", largest=1000)
+    assert done.code == 1 and not (tmp_path / "other").exists()
+    with tiny_disk(tmp_path / "full", "size=16k"):
+        (tmp_path / "full" / "filler").write_bytes(b"x" * 2**14)
+        for words in (
+            ("report", "-o", "full/page.html", "--store", "runs"), ("store", "pack", "full/all.zip", "--store", "runs"),
+            ("train", "k_back", "-e", "rope", "--store", "full"),
+        ):  # fmt: skip
+            done = ordinate(*words)
+            assert done.code == 1 and "No space left on device" in done.err and done.err.count("\n") == 1

@@ -219,3 +219,46 @@ def test_a_damaged_table_is_written_anew_and_grows_no_more(ordinate: Program, co
         (run.folder / "error.txt").write_bytes(b"\xff\x1b[31m")
     shown = ordinate("status", "--store", "runs")
     assert shown.code == 0 and shown.out.count("failed") == 4 and "\x1b" not in shown.out
+
+
+def test_renamed_listed_deleted_and_restored(whole: Path, tmp_path: Path, ordinate: Program) -> None:
+    shutil.copytree(whole, tmp_path / "runs")
+    study = next((tmp_path / "runs" / "studies").iterdir()).name
+    assert (
+        ordinate("store", "rename", study[:5], "my majority", "--note", "a first try").out == f"{study}  my majority\n"
+    )
+    listed = json.loads(ordinate("list", "comparisons", "--json").out)
+    assert (listed[0]["name"], listed[0]["note"], listed[0]["state"]) == ("my majority", "a first try", "finished")
+    assert all(row["shipped"] for row in listed[1:]) and len(listed) > 5
+    assert "my majority" in ordinate("list", "comparisons").out
+    assert ordinate("report", "my majority", "--format", "json", "-o", "-").code == 0
+    assert ordinate("store", "delete", "my majority").out == f"comparison {study} and 4 runs are in the bin\n"
+    assert not open_store(tmp_path / "runs").runs()
+    assert ordinate("store", "restore", "my majority").out == f"comparison {study} is restored\n"
+    run = open_store(tmp_path / "runs").runs()[0].id
+    assert ordinate("store", "delete", run).out == f"run {run} is in the bin\n"
+    assert ordinate("store", "restore", run[:8]).out == f"run {run} is restored\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["rename", "majority"], "no new name for 'majority' was given: add one, or --note TEXT"),
+        (["rename", "nothing", "x"], "no study 'nothing' in runs"),
+        (["delete", "nothing"], "no comparison and no run 'nothing' in runs: `ordinate list comparisons` names them"),
+        (["delete", ""], "no comparison and no run '' in runs"),
+        (["restore", "nothing"], "no comparison and no run 'nothing' in runs/bin: nothing was restored"),
+    ],
+)
+def test_names_that_are_nobodys(
+    whole: Path, tmp_path: Path, ordinate: Program, words: list[str], sentence: str
+) -> None:
+    shutil.copytree(whole, tmp_path / "runs")
+    done = ordinate("store", *words)
+    assert done.code == 2 and sentence in done.err and len(done.err.splitlines()) == 1
+    assert len(open_store(tmp_path / "runs").runs()) == 4
+
+
+def test_a_store_belongs_to_comparisons_alone(ordinate: Program) -> None:
+    done = ordinate("list", "tasks", "--store", "runs")
+    assert done.code == 2 and "leave it out" in done.err

@@ -145,6 +145,23 @@ def test_a_plugin_that_fails_in_a_model_is_told_of_in_one_sentence(
         resolve(dict(task="k_back", encoding="worse"))
 
 
+def test_a_plugin_cannot_take_the_name_of_a_built_in_encoding(tmp_path: Path) -> None:
+    """The built-in one is used, which every command says in one sentence."""
+    info = tmp_path / "taken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: taken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ordinate.encodings]\nrope = no_such_module\n")
+    words = (
+        "ordinate: encoding 'rope' is the built-in one: the plug-in no_such_module has the same name and is ignored,"
+        " rename that one to use it\n"
+    )
+    for arguments in (("show", "rope"), ("train", "k_back", "-e", "rope", "--dry-run"), ("list", "encodings")):
+        shown = run("-c", "from ordinate.cli import main; main()", *arguments, path=tmp_path)
+        assert shown.returncode == 0 and shown.stderr.count(words) == 1 and "Warning" not in shown.stderr
+    other = run("-c", "from ordinate.cli import main; main()", "show", "alibi", path=tmp_path)
+    assert other.returncode == 0 and other.stderr == ""
+
+
 def test_only_its_own_file_names_an_encoding() -> None:
     """Ordinary words say other things too; all other names are searched for as string constants."""
     import ast

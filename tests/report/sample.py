@@ -12,9 +12,10 @@ from ordinate.results.run_result import Machine
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.improvement import Improvement
 from ordinate.statistics.interval import Interval
+from ordinate.statistics.learning import Steps, TrainingEnd
 from ordinate.statistics.observations import Observation, Split
 from ordinate.statistics.ranks import AverageRanks
-from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.reach import Reach
 from ordinate.statistics.tests import Difference
 from ordinate.statistics.types import (
     Analysis,
@@ -46,6 +47,15 @@ MARKERS: dict[str, tuple[float | None, ...]] = {
 }  # fmt: skip
 
 
+def trained(learned_at: tuple[int | None, ...], budget: int) -> Steps:
+    """Seeds that learned a task at these steps; none: it ended below the bar."""
+    ends = (
+        TrainingEnd(seed, Word.DID_NOT_FIT if at is None else Word.SOLVES, None, budget, at)
+        for seed, at in enumerate(learned_at, 1)
+    )
+    return Steps(tuple(ends), budget)
+
+
 def sample(
     names: tuple[str, ...] = SIX, *, seeds: int = 5, maps: Path | None = None, tasks: tuple[str, ...] = ("k_back(k=3)",)
 ) -> Comparison:
@@ -61,7 +71,7 @@ def sample(
                 observed += _observed(task, called[own], means, seeds, source, loss=loss)
     study = {tasks[0]: StudyFacts(arms=(ArmFacts(names[0], rate=0.01, edge="largest"),))}
     steps = {
-        task: {name: Steps(tuple(60 * (1 + index + seed % 3) for seed in every), 600)
+        task: {name: trained(tuple(60 * (1 + index + seed % 3) for seed in every), 600)
                for index, name in enumerate(names)}
         for task in tasks if not task.startswith("markers")
     }  # fmt: skip

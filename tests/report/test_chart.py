@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import plotly.graph_objects
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from ordinate.report import draw_matplotlib, render
@@ -18,10 +20,12 @@ from ordinate.report.chart import Chart, Heat, data, file_names, short, thin
 from ordinate.report.colors import PALETTE, styles
 from ordinate.report.draw_plotly import draw
 from ordinate.report.figures import figures
+from ordinate.report.ranking import claimed, joined
 from ordinate.report.table import comma_separated
 from ordinate.results.comparison import Comparison, Curve
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
+from ordinate.statistics.ranks import AverageRanks
 
 from .sample import SIX, large, sample
 
@@ -196,7 +200,7 @@ def test_the_sweep_marks_what_is_used(comparison: Comparison) -> None:
     assert "edge of the grid" in drawn.note and "diverged at 0.01" in drawn.note
 
 
-def test_ranks_stand_at_their_average_and_bars_join_groups(comparison: Comparison) -> None:
+def test_ranks_stand_at_their_average_and_bars_join_what_no_test_tells_apart(comparison: Comparison) -> None:
     task = comparison.analysis.tasks[0]
     ranks = task.ranges[task.headline].ranks
     assert ranks is not None and ranks.critical_difference is not None
@@ -205,18 +209,43 @@ def test_ranks_stand_at_their_average_and_bars_join_groups(comparison: Compariso
     dots = {series.name: series for series in drawn.series if series.look == "points"}
     assert {name: series.x[0] for name, series in dots.items()} == ranks.average
     assert all(series.y[0] == rows[name] for name, series in dots.items())
-    bars = [series for series in drawn.series if series.name == "ranks overlap"]
-    assert [series.y for series in bars] == [(rows[group[0]], rows[group[-1]]) for group in ranks.groups]
-    assert "weaker test" in drawn.note and "told apart" not in drawn.note  # claims are made by pairs alone
+    names = {row: name for name, row in rows.items()}
+    bars = [series.y for series in drawn.series if series.name == "not told apart"]
+    under = [{names[row] for row in range(int(low), int(high) + 1)} for high, low in bars if high and low]
+    assert [set(group) for group in joined(ranks, claimed(task))] == under and under
+    assert any(pair <= set(group) for pair in claimed(task) for group in ranks.groups)  # ranks alone would join these
+    assert not any(pair <= group for pair in claimed(task) for group in under)
+    assert "weaker test" in drawn.note  # claims are made by pairs alone
     length = next(series for series in drawn.series if series.name == "critical difference")
     assert length.x[1] - length.x[0] == pytest.approx(ranks.critical_difference)
 
 
-def test_attention_has_a_panel_for_each_layer_and_head(comparison: Comparison) -> None:
-    maps = [figure for figure in figures(comparison) if isinstance(figure, Heat)]
-    assert len(maps) == 2 * len(SIX)
-    assert [panel.title for panel in maps[0].panels][3:5] == ["L1 H4", "L2 H1"]
-    assert np.allclose(maps[0].panels[0].values.sum(axis=1), 1, atol=1e-5)
+@given(st.data())
+def test_joined_groups_are_the_longest_without_a_claimed_pair(data: st.DataObject) -> None:
+    names = list("abcdef")
+    averages = sorted(data.draw(st.lists(st.floats(1, 6), min_size=6, max_size=6)))
+    ranks = AverageRanks(dict(zip(names, averages, strict=True)), {}, 6, data.draw(st.floats(0.1, 6)), None)
+    apart = {frozenset(pair) for pair in data.draw(st.lists(st.sampled_from(list(itertools.combinations(names, 2)))))}
+    runs = [tuple(names[i:j]) for i in range(6) for j in range(i + 2, 7)]
+    fine = [
+        run for run in runs
+        if any(set(run) <= set(group) for group in ranks.groups)
+        and not any(frozenset(pair) in apart for pair in itertools.combinations(run, 2))
+    ]  # fmt: skip
+    longest = [run for run in fine if not any(set(run) < set(other) for other in fine)]
+    assert sorted(joined(ranks, apart)) == sorted(longest)
+
+
+def test_attention_of_the_best_comes_first_with_one_head_large_and_all_small(comparison: Comparison) -> None:
+    for task in comparison.analysis.tasks:
+        maps = [figure for figure in figures(comparison) if isinstance(figure, Heat) and figure.task == task.task]
+        assert [heat.group for heat in maps[::2]] == [heat.group for heat in maps[1::2]] == list(task.encodings)
+        for one, every in zip(maps[::2], maps[1::2], strict=True):
+            assert len(one.panels) == 1 and len(every.panels) == 8
+            assert one.panels[0].title == every.panels[0].title  # the first of those in their order
+            assert {panel.title for panel in every.panels} == {f"L{i} H{j}" for i in (1, 2) for j in (1, 2, 3, 4)}
+            assert np.allclose(one.panels[0].values.sum(axis=1), 1, atol=1e-5)
+            assert np.array_equal(one.panels[0].values, every.panels[0].values)
 
 
 def test_large_maps_are_pooled_and_said_to_be(tmp_path: Path) -> None:
@@ -226,11 +255,12 @@ def test_large_maps_are_pooled_and_said_to_be(tmp_path: Path) -> None:
     weights = np.random.default_rng(0).random((1, 20, 600, 600), dtype=np.float32)
     assert profile.attention is not None
     save_file({"layer_0": weights / weights.sum(axis=-1, keepdims=True), "layer_1": weights}, profile.attention)
-    heat = next(f for f in figures(replace(sample(), profiles=(profile,))) if isinstance(f, Heat))
+    one, heat = (f for f in figures(replace(sample(), profiles=(profile,))) if isinstance(f, Heat))
     assert [panel.title for panel in heat.panels] == ["layer 1", "layer 2"]
     assert (heat.block, heat.panels[0].values.shape) == (3, (200, 200))
     assert np.allclose(heat.panels[0].values.sum(axis=1) * 3, 1, atol=1e-4)
     assert "Mean over the heads" in heat.note and "3 by 3" in heat.note
+    assert one.block == 3 and "3 by 3" in one.note and not one.marks and not one.labels and not one.panels[0].rows
 
 
 @pytest.mark.parametrize("content", [None, b"not a file of tensors"])
@@ -250,7 +280,7 @@ def test_a_run_that_diverged_takes_no_picture_with_it(tmp_path: Path, hole: floa
 
     whole = sample(maps=tmp_path)
     for profile, share in zip(whole.profiles, (0.5, 1.0), strict=False):
-        weights = np.full((1, 2, 8, 8), 0.125, dtype=np.float32)
+        weights = np.full((1, 1, 8, 8), 0.125, dtype=np.float32)
         weights[..., : int(8 * share)] = hole
         assert profile.attention is not None
         save_file({"layer_0": weights}, profile.attention)
@@ -258,8 +288,10 @@ def test_a_run_that_diverged_takes_no_picture_with_it(tmp_path: Path, hole: floa
     broken = replace(whole, curves=(replace(first, values=(0.5, hole, *first.values[2:])), *rest))
     drawn = figures(broken)
     heats = [figure for figure in drawn if isinstance(figure, Heat)]
-    assert heats[0].top == 0.125 and heats[1].top == 1.0 and "the run diverged" in heats[0].note
-    for figure in (*heats[:2], chart(broken, "k_back-k-3-learning")):
+    tops = [next(heat.top for heat in heats if heat.group == p.encoding) for p in broken.profiles[:2]]
+    assert tops == [0.125, 1.0] and sum("the run diverged" in heat.note for heat in heats) == 4
+    diverged = [heat for heat in heats if "the run diverged" in heat.note]
+    for figure in (*diverged, chart(broken, "k_back-k-3-learning")):
         json.dumps(draw(figure), allow_nan=False)
         assert draw_matplotlib.save(figure)["png"]
         assert not {"nan", "inf"} & set(comma_separated(data(figure)).replace("\n", ",").split(","))
@@ -269,7 +301,7 @@ def test_a_run_that_diverged_takes_no_picture_with_it(tmp_path: Path, hole: floa
 def test_plotly_takes_every_picture_and_shows_its_numbers(comparison: Comparison) -> None:
     for figure in figures(comparison):
         drawn = plotly.graph_objects.Figure(draw(figure))  # refuses what plotly does not know
-        assert len(drawn.data) == len(figure.panels if isinstance(figure, Heat) else figure.series)
+        assert len(drawn.data) == len(figure.panels if isinstance(figure, Heat) else figure.series)  # nothing is marked
         if isinstance(figure, Chart):
             for trace, series in zip(drawn.data, figure.series, strict=True):
                 shown = [y for y in trace.y if y is not None]

@@ -14,8 +14,10 @@ from markdown_it import MarkdownIt
 from ordinate.report import render
 from ordinate.report.comparison_tables import by_rate, matrix, pairs, ranks, results, settings, summary, sweep, tables
 from ordinate.report.json_document import Entries, as_json, table_document
+from ordinate.report.latex import latex
+from ordinate.report.ranking import claimed, joined
 from ordinate.report.summary import winner
-from ordinate.report.table import Column, LazyRows, Table, Value, comma_separated, csv_field, latex, markdown
+from ordinate.report.table import Column, LazyRows, Table, Value, comma_separated, csv_field, markdown
 from ordinate.statistics.analyze import analyze
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.types import Analysis
@@ -196,7 +198,7 @@ def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
     }  # fmt: skip
     names = [column.name for column in pairs(comparison).columns]
     for values in (dict(zip(names, row, strict=True)) for row in pairs(comparison).rows):
-        assert values["seeds_better"] and values["seeds_worse"]
+        assert values["seeds_first"] and values["seeds_second"]
         assert (values["improvement"] is None) == (values["test"] == "learning")
         if values["improvement"] is not None:
             assert values["improvement_low"] <= values["improvement"] <= values["improvement_high"]
@@ -212,8 +214,10 @@ def test_pairs_matrix_ranks_and_sweep_hold_what_the_comparison_holds() -> None:
     head = task.shown.ranks
     assert head is not None
     letters = {row[3]: set(str(row[6])) for row in ranks(comparison).rows if row[1] == "k_back(k=3)"}
-    for group in head.groups:
+    for group in joined(head, claimed(task)):
         assert set.intersection(*(letters[name] for name in group))
+    for one, other in claimed(task):
+        assert not letters[one] & letters[other]
     tried = sweep(comparison)
     assert len(tried.rows) == 2 * 6 * 4
     used = [column.name for column in tried.columns].index("used")

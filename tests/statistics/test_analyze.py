@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.report.sample import trained
 
 from ordinate.statistics.alarms import (
     DifferentSets,
@@ -21,7 +22,7 @@ from ordinate.statistics.alarms import (
 from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.holm import holm
 from ordinate.statistics.observations import Observation, RangeKey, headline
-from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.reach import Reach
 from ordinate.statistics.types import (
     Alarm,
     ArmFacts,
@@ -377,9 +378,9 @@ def test_few_seeds_make_a_file_preliminary() -> None:
 
 
 def test_steps_to_learn() -> None:
-    found = Steps((300, None, 100, 200), 1000)
+    found = trained((300, None, 100, 200), 1000)
     assert (found.median, found.interval) == (200, (100, None))
-    assert Steps((None, None, 100), 1000).median is None
+    assert trained((None, None, 100), 1000).median is None
     (task,) = analyze(observed({"a": (1, 1), "b": (1, 1)}), steps={"recall": {"a": found}}).tasks
     assert task.steps == {"a": found}
 

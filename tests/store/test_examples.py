@@ -95,12 +95,12 @@ def test_every_one_can_be_shown(comparison: Comparison) -> None:
     assert verdicts(comparison.analysis) and all(sentence.endswith(".") for sentence in verdicts(comparison.analysis))
     drawn = {curve.encoding: len(curve.steps) for curve in comparison.curves}
     assert set(drawn) == set(task.encodings) and 2 < max(drawn.values()) <= 60
-    maps = {
-        profile.encoding: heat for profile, heat in zip(comparison.profiles, attention(comparison, task), strict=True)
-    }
-    assert set(maps) == set(task.encodings)
-    for heat in maps.values():
-        assert len(heat.panels) >= 8 and all(panel.values.sum() > 1 for panel in heat.panels)
+    maps, model = list(attention(comparison, task)), comparison.settings[task.task]["model"]
+    largest, every = maps[::2], maps[1::2]  # one head, then all of them
+    assert len(largest) == len(every) == len(task.encodings)
+    for one, heads in zip(largest, every, strict=True):
+        assert len(one.panels) == 1 and len(heads.panels) == model["layers"] * model["heads"]
+        assert all(panel.values.sum() > 1 for panel in (*one.panels, *heads.panels))
     page = unescape(report.render(comparison, "md").replace("\\", ""))
     assert all(sentence in page for sentence in verdicts(comparison.analysis))
 

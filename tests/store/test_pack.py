@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import stat
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -243,10 +244,32 @@ def test_what_is_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert_refused(forge(tmp_path / "none.zip", {}), "it holds no file of a store")
     monkeypatch.setattr(unpacking, "MOST_BYTES", 999)
     assert_refused(path, "it would unpack to 1,000 bytes, and 999 are the most")
-    monkeypatch.setattr(unpacking, "LARGEST_MANIFEST", 50)
-    assert_refused(path, r"'manifest.json' is longer than it may be \(50 bytes\)")
+    monkeypatch.setattr(unpacking, "LINE", 1)
+    assert_refused(path, r"'manifest.json' is longer than it may be \(\d+ bytes\)")
     monkeypatch.setattr(unpacking, "MOST_FILES", 1)
     assert_refused(path, "it holds 2 files, and 1 are the most")
+
+
+@pytest.mark.parametrize("filling", ["[]," * 15_000_000 + "[]", "0," * 15_000_000 + "0", '{"":0},' * 1_000_000 + "0"])
+def test_a_small_archive_costs_little_memory(tmp_path: Path, filling: str) -> None:
+    with ZipFile(tmp_path / "bomb.zip", "w", ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, f'{{"schema": 1, "files": [{filling}]}}')
+        archive.writestr(A, b"x")
+    tracemalloc.start()
+    try:
+        assert_refused(tmp_path / "bomb.zip", "'manifest.json' is longer than it may be")
+        assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_manifest_has_no_more_entries_than_the_archive_has_files(tmp_path: Path) -> None:
+    files = {f"{OLD}/{number}.txt": b"x" for number in range(1000)}
+    path = forge(tmp_path / "many.zip", files, manifest={"schema": 1, "files": [[]] * 50_000})
+    assert_refused(path, r"its manifest\.json has more entries than the archive has files")
+    odd = {f"{OLD}/[{{,:{number}.txt": b"x" for number in range(1000)}  # which a name may have
+    unpack(forge(tmp_path / "odd.zip", odd), tmp_path / "odd")
+    assert len(list((tmp_path / "odd" / OLD).iterdir())) == 1000
 
 
 def test_what_is_no_packed_store_is_refused(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from ordinate.cli.compare import announce
-from ordinate.core.display import duration
 from ordinate.store import Store
 from ordinate.studies import cost as costs
 from ordinate.studies.compare import Job
 from ordinate.studies.cost import cost
 from ordinate.studies.executor import Plain
 from ordinate.studies.plan import PILOT, Study
+from ordinate.studies.time_left import range_words
 from ordinate.training import RunConfig
 from ordinate.training.timing import Estimate
 
@@ -57,21 +57,22 @@ def test_the_time_is_at_most_that_of_whole_budgets(
     lines, each = said(study, capsys, monkeypatch)
     assert lines == [
         f"{made.TASK}: rope, alibi",
-        f"at least 18 runs, 0 done; up to about {duration(whole.seconds)} with 2 workers, less where a task is learned "
-        "early; 36 MB in nowhere",
+        f"at least 18 runs, 0 done; {range_words((whole.least, whole.seconds))} with 2 workers, less where a "
+        "task is learned early; 36 MB in nowhere",
     ]
     assert each == pytest.approx(whole.seconds * 2 / 18)
     (_, fixed), _ = said(made.study(fixed=True), capsys, monkeypatch)
-    assert fixed.startswith("12 runs, 0 done; up to about ")  # no grid that could grow
+    assert fixed.startswith("12 runs, 0 done; ")  # no grid that could grow
     (_, auto), _ = said(made.study(seeds="auto", fixed=True), capsys, monkeypatch)
-    assert auto.startswith("up to 40 runs, 0 done; up to about ")
+    assert auto.startswith("up to 40 runs, 0 done; ")
 
 
 def test_what_is_done_takes_no_time(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     study = made.study()
     lines, _ = said(study, capsys, monkeypatch, lambda c: made.result(0.5) if c.seed == PILOT else None)
-    left = cost(study, timed(study), 2).seconds * 12 / 18
-    assert lines[1].startswith(f"at least 18 runs, 6 done; up to about {duration(left)} with 2 workers")
+    whole = cost(study, timed(study), 2)
+    left = range_words((whole.least * 12 / 18, whole.seconds * 12 / 18))
+    assert lines[1].startswith(f"at least 18 runs, 6 done; {left} with 2 workers")
     assert said(study, capsys, monkeypatch, lambda c: made.result(0.5)) == (
         [f"{made.TASK}: rope, alibi", "18 runs, all done"], 0.0
     )  # fmt: skip
@@ -103,5 +104,5 @@ def test_too_few_seeds_for_any_claim_are_told(
     found = [line for line in lines if "can claim nothing" in line]
     assert len(found) == told
     if told:
-        assert found[0].endswith(" can claim nothing about two encodings: --seeds 5 can")
+        assert found[0].endswith(" can claim nothing about two encodings: that takes 5 seeds")
         assert found[0].startswith(f"{seeds} seed")

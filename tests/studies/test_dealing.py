@@ -93,7 +93,9 @@ def test_a_hopeless_encoding_stops_at_a_multiple_of_the_fastest(monkeypatch: pyt
     steps = analysis.tasks[0].steps["alibi"]
     assert steps.budget == budgets["alibi"] and steps.fastest == ("rope", 10)
     text = " ".join(sentences(analysis, analysis.tasks[0]))
-    assert f"alibi did not learn it ({budgets['alibi']} steps, {budgets['alibi'] // 10} times the 10 of rope" in text
+    assert (
+        f"alibi did not learn it in {budgets['alibi']:,} steps ({budgets['alibi'] // 10} times the 10 of rope)" in text
+    )
 
 
 @pytest.mark.parametrize("other", [{"fixed": True}, {"settings": {"steps": 4000, "budget": "fixed"}}])

@@ -45,7 +45,7 @@ def told(comparison: Comparison) -> Comparison:
     return replace(
         comparison,
         profiles=tuple(replace(p, step_ms=0.0, attention=None) for p in comparison.profiles),
-        runs=tuple(replace(run, seconds=None) for run in comparison.runs),
+        runs=tuple(replace(run, seconds=None, started="") for run in comparison.runs),
         machine=None,
         command="",
     )

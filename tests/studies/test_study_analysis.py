@@ -1,13 +1,15 @@
 """Alarms that scores alone cannot show, and what a look takes as settled."""
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ordinate.statistics.alarms import LARGE
-from ordinate.statistics.reach import Steps
+from ordinate.results.run_result import Record, RunResult
+from ordinate.statistics.alarms import LARGE, Budget
 from ordinate.statistics.types import Analysis
+from ordinate.studies.command import with_steps, write_command
 from ordinate.studies.plan import PILOT, PILOT_SHARE
 from ordinate.studies.study_analysis import analyze_study
 from ordinate.studies.sweep import HIGHEST, LOWEST
@@ -124,7 +126,7 @@ def test_scores_reach_the_analysis_unchanged(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_diverged_run_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     told = found(monkeypatch, lambda c: made.result(status="diverged" if rope(c) and c.seed == 3 else "finished"))
-    assert alarms(told, "diverged") == ["training diverged: rope (seed 3)"]
+    assert alarms(told, "diverged") == ["training diverged: rope (seed 3); lower the learning rate"]
 
 
 def test_each_of_several_looks_has_its_share_of_the_risk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,8 +159,46 @@ def test_alarms_are_about_the_reported_rate(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_steps_to_learn_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
     def make(config: RunConfig) -> dict[str, Any]:
+        # the second seed is at the bar at its end only, after 20 steps
         return made.result(learned_at=None if config.seed == 2 else config.seed + 10 * rope(config))
 
     (task,) = found(monkeypatch, make, fixed=True).tasks
     whole = made.SETTINGS["steps"]
-    assert task.steps == {"rope": Steps((11, None, 13), whole), "alibi": Steps((1, None, 3), whole)}
+    assert {name: (own.seeds, own.budget) for name, own in task.steps.items()} == {
+        "rope": ((11, 20, 13), whole), "alibi": ((1, 20, 3), whole),
+    }  # fmt: skip
+
+
+def unfinished(config: RunConfig) -> RunResult:
+    """One of the two learns the task in 2 steps; the other ends below the bar, still rising."""
+    if rope(config):
+        return made.result(learned_at=2)
+    curve = tuple(Record("0" * 12, step, "valid", 8, "accuracy", step / 25) for step in range(1, config.steps + 1))
+    return replace(made.result(0.8, inside=0.8, learned_at=None), records=curve, steps=config.steps)
+
+
+@pytest.mark.parametrize("budget", ["learned", "fixed"])
+def test_the_command_of_the_budget_alarm_gives_more_steps(budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also to an encoding whose budget is a multiple of what the fastest one took."""
+    made.pretend(monkeypatch, unfinished)
+    settings = {**made.SETTINGS, "budget": budget}
+    study = made.study(seeds=3, settings={"budget": budget})
+    command = write_command(study, settings)
+    (task,) = analyze_study(made.state_of(study), 3, command).tasks
+    before = task.steps["alibi"]
+    assert before.rising and (before.fastest is not None) is (budget == "learned")
+    (alarm,) = [alarm for alarm in task.alarms if isinstance(alarm, Budget)]
+    assert alarm.rising == {"alibi": (3, 3, before.budget)} and alarm.command in alarm.sentence()
+    words = shlex.split(alarm.command)
+    assert words[:3] == ["ordinate", "compare", made.TASK] and sum(word.startswith("steps=") for word in words) == 1
+    more = next(int(word.removeprefix("steps=")) for word in words if word.startswith("steps="))
+    (task,) = analyze_study(made.state_of(made.study(seeds=3, settings={"budget": budget, "steps": more})), 3).tasks
+    assert task.steps["alibi"].budget >= 2 * before.budget
+
+
+def test_a_plan_that_was_made_to_fit_a_time_is_kept_when_it_gets_more_steps() -> None:
+    study = made.study(seeds=3, fixed=True)
+    command = write_command(study, {"epochs": 3, "lr": 0.01}, within=60)
+    assert shlex.split(with_steps(command, study, made.TASK, 40)) == [
+        "ordinate", "compare", made.TASK, "--encodings", "rope,alibi", "lr=0.01", "--seeds", "3", "dim=16", "steps=40",
+    ]  # fmt: skip

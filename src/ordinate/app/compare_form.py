@@ -8,15 +8,14 @@ from typing import Any, Literal
 import streamlit as st
 
 from ordinate import encodings
+from ordinate.app.figure_view import plain
+from ordinate.app.prose import prose
 from ordinate.core.errors import InputError
-from ordinate.core.parsing import parse_value
-from ordinate.studies.plan import RATES, usual_seeds
+from ordinate.core.parsing import parse_value, write_value
+from ordinate.studies.plan import QUICK_SEEDS, RATES, usual_seeds
 from ordinate.training.config import DIM
 
-# What comparisons of this kind were published with: one rate for all, 300 steps, whether learned or not.
-QUICK_LOOK: dict[str, Any] = {
-    "steps": 300, "budget": "fixed", "batch": 64, "dim": 128, "heads": 4, "layers": 2, "dropout": 0.1, "lr": 0.003,
-}  # fmt: skip
+KEPT = "compare-form"  # in the session: the form as it was left for another page
 
 
 @dataclass(frozen=True)
@@ -28,26 +27,62 @@ class FormValues:
     seeds: int | Literal["auto"] | None
     rates: Sequence[float] | None
     settings: dict[str, Any]
+    quick: bool = False
 
 
-def draw_form(task: str) -> FormValues:
-    """Draw the form and return its values. Only what differs from the task's own defaults becomes a setting."""
+def restore_form(names: Sequence[str]) -> None:
+    """Fill the form as it was left. Another page may use a key of its own way: a value that is no task is none."""
+    if st.session_state.get("task", names[0]) not in names:
+        del st.session_state["task"]
+    for key, value in st.session_state.get(KEPT, {}).items():
+        if key not in st.session_state and key not in st.query_params:
+            st.session_state[key] = value
+
+
+def keep_form(task: str) -> None:
+    """Remember what the form shows."""
+    keys = ("task", *_KEYS, f"encodings-{task}", f"parameters-{task}")
+    st.session_state[KEPT] = {key: st.session_state[key] for key in keys if key in st.session_state}
+
+
+def draw_parameters(task: str) -> str:
+    """A field for the parameters of a task that has some; returns the task with them, as commands take it."""
     from ordinate import tasks
 
-    created = tasks.create(task)
+    known = tasks.registry.parameters(task)
+    if not known:
+        return task
+    usual = ", ".join(f"{one.name}={write_value(one.default)}" for one in known.values())
+    help_text = "\n".join(f"- {plain(one.name)}: {prose(one.help)}" for one in known.values())
+    text = st.text_input(
+        "Parameters of the task", key=f"parameters-{task}", bind="query-params", placeholder=usual, help=help_text
+    )
+    return tasks.parse(f"{task}({text})" if text.strip() else task)[0]
+
+
+def draw_form(name: str, task: str) -> FormValues:
+    """Draw the form and return its values. Only what differs from the task's own defaults becomes a setting.
+
+    `name` is the task without, `task` with its parameters."""
+    from ordinate import tasks
+
+    _, created = tasks.parse(task)
     usual = encodings.usual(created.axes)
     readable = _readable(created.axes)
     chosen = st.multiselect(
-        "Encodings", readable, default=usual, accept_new_options=True, wrap=True, key=f"encodings-{task}",
+        "Encodings", readable, default=usual, accept_new_options=True, wrap=True, key=f"encodings-{name}",
         bind="query-params", help="Type your own for other parameters, as in learned(rows=64) or rope(base=500000).",
     )  # fmt: skip
-    st.button(
-        "A quick look: 300 steps, one rate", on_click=_quick_look, icon=":material/bolt:",
-        help="300 steps, batch 64, width 128, 4 heads, 2 layers, dropout 0.1, learning rate 0.003 for all",
-    )  # fmt: skip
-    with st.expander("Settings", expanded=any(key in st.query_params for key in _KEYS)):
-        settings, seeds, rates = _settings(created.most_steps, usual_seeds(1, max(2, len(chosen))))
-    return FormValues(task, [str(name) for name in chosen], seeds, rates, settings)
+    quick = st.toggle("A quick look", key="quick", bind="query-params", help=_HELP["quick"])
+    with st.expander("Settings", expanded=any(key in st.query_params for key in _KEYS if key != "quick")):
+        settings = _settings(created.most_steps)
+        if quick:
+            st.caption(f"A quick look has {QUICK_SEEDS} seeds and one learning rate for all.")
+            seeds, rates = None, None
+        else:
+            seeds, rates, fixed = _seeds_and_rates(usual_seeds(1, max(2, len(chosen))))
+            settings |= fixed
+    return FormValues(task, [str(encoding) for encoding in chosen], seeds, rates, settings, quick)
 
 
 def addressed() -> dict[str, str]:
@@ -71,13 +106,7 @@ def _readable(axes: int) -> list[str]:
     return [name for name in encodings.names() if axes in encodings.example(name).axes]
 
 
-def _quick_look() -> None:
-    for key, value in QUICK_LOOK.items():
-        st.session_state[key] = value if key != "lr" else f"{value:g}"
-    st.session_state["tuned"] = False
-
-
-def _settings(steps: int, seeds: int) -> tuple[dict[str, Any], int | Literal["auto"] | None, list[float] | None]:
+def _settings(steps: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     columns = st.columns(3)
     for index, (key, label, usual, options) in enumerate(_CHOICES):
@@ -89,19 +118,25 @@ def _settings(steps: int, seeds: int) -> tuple[dict[str, Any], int | Literal["au
     dropout = columns[1].number_input("Dropout", 0.0, 0.9, 0.0, 0.05, key="dropout", bind="query-params")
     found |= {"dropout": float(dropout)} if dropout else {}
     device = columns[2].selectbox("Device", ["auto", *_devices()], key="device", bind="query-params")
-    found |= {"device": device} if device not in (None, "auto") else {}
+    return found | ({"device": device} if device not in (None, "auto") else {})
+
+
+def _seeds_and_rates(usual: int) -> tuple[int | Literal["auto"], list[float] | None, dict[str, Any]]:
+    """The seeds, the rates to tune over if others than usual, and the one rate if none is tuned."""
     first, second = st.columns(2)
     auto = first.toggle("Seeds until settled", key="auto", bind="query-params", help=_HELP["auto"])
-    wanted = first.number_input("Seeds", 1, 100, seeds, disabled=auto, key="seeds", bind="query-params")
+    # Without limits: a field that has some shows a number outside them, and the page goes on with the one before.
+    wanted = first.number_input("Seeds", value=usual, step=1, disabled=auto, key="seeds", bind="query-params")
+    seeds: int | Literal["auto"] = "auto" if auto else int(wanted)
     tuned = second.toggle("Tune the learning rate", True, key="tuned", bind="query-params", help=_HELP["tuned"])
     if tuned:
         usual_rates = ", ".join(f"{rate:g}" for rate in RATES)
         rates = _numbers(second.text_input("Rates to start with", usual_rates, key="rates", bind="query-params"))
-        return found, "auto" if auto else int(wanted), None if rates == list(RATES) else rates
+        return seeds, None if rates == list(RATES) else rates, {}
     rate = _numbers(second.text_input("Learning rate", "0.003", key="lr", bind="query-params"))
     if len(rate) != 1:
         raise InputError(f"one learning rate is wanted where none is tuned, got {len(rate)}")
-    return found | {"lr": rate[0]}, "auto" if auto else int(wanted), None
+    return seeds, None, {"lr": rate[0]}
 
 
 _CHOICES: tuple[tuple[str, str, Any, list[Any]], ...] = (
@@ -112,8 +147,10 @@ _CHOICES: tuple[tuple[str, str, Any, list[Any]], ...] = (
     ("coverage", "Positions in training", "plain", ["plain", "offset", "randomized"]),
     ("budget", "Train", "learned", ["learned", "fixed"]),
 )
-_KEYS = (*(key for key, *_ in _CHOICES), "steps", "dropout", "device", "auto", "seeds", "tuned", "lr", "rates")
+_KEYS = (*(key for key, *_ in _CHOICES), "steps", "dropout", "device", "auto", "seeds", "tuned", "lr", "rates", "quick")
 _HELP = {
+    "quick": f"{QUICK_SEEDS} seeds and one learning rate for all, as with --quick on the command line: its results are "
+    "preliminary",
     "coverage": "plain: 0, 1, 2 …; offset: the same from a random start; randomized: random increasing ids",
     "budget": "learned: until two checks are at the bar, then as long again; fixed: to the end of the steps",
     "auto": "Adds seeds at planned looks until every pair differs significantly, or until more seeds would not help",

@@ -65,7 +65,8 @@ def _failures(comparison: Comparison) -> None:
 def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: str, beside: int) -> None:
     st.subheader(plain(task.task), anchor=False)
     first, *rest = sentences(comparison.analysis, task)
-    st.success(plain(first), icon=":material/gavel:")
+    box = {"success": st.success, "info": st.info, "warning": st.warning}[task.verdict.level]
+    box(plain(first), icon=":material/gavel:")
     if rest:
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in rest))
     if task.alarms:
@@ -78,7 +79,12 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
     )
     st.caption(plain(table.note))
     figure_view.show_rows(charts, f"{key}-{task.task}", beside)
-    maps = {p.encoding: p.attention for p in comparison.profiles if p.task == task.task and p.attention is not None}
+    files = {p.encoding: p.attention for p in comparison.profiles if p.task == task.task}
+    maps = {
+        encoding: figure_view.KeptAttention(path, task.task)
+        for encoding in task.encodings  # the best first
+        if (path := files.get(encoding)) is not None
+    }
     figure_view.choose_attention(maps, f"{key}-{task.task}", what="Encoding")
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from ordinate import encodings
 from ordinate.app.figure_view import plain
+from ordinate.app.prose import prose
 from ordinate.core.encoding import FAMILIES
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Parameter
@@ -16,6 +17,7 @@ from ordinate.core.parsing import parse_choice, parse_value, write_value
 from ordinate.report.encoding_numbers import Setting
 
 WIDTH = 164  # of a control, in pixels: two fit side by side in a narrow window
+IN_VIEW = 4  # controls; those of other parameters are folded away until they are used
 LARGEST = 2**53 - 1  # the largest exact integer in a browser
 
 
@@ -90,13 +92,21 @@ def ask_parameters(slot: str, name: str, given: dict[str, Any]) -> None:
     if not known:
         st.caption("No parameters.")
         return
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        for parameter in known.values():
-            _control(slot, name, parameter, given.get(parameter.name, parameter.default))
+    first = [parameter for index, parameter in enumerate(known.values()) if index < IN_VIEW or parameter.name in given]
+    _controls(slot, name, first, given)
+    if rest := [parameter for parameter in known.values() if parameter not in first]:
+        with st.expander(f"{len(rest)} more parameters"):
+            _controls(slot, name, rest, given)
     st.button(
         "Reset", key=f"{slot}-reset", on_click=_rewrite, args=(slot, name, {}), disabled=not given,
         icon=":material/restart_alt:", help="All parameters as they are by default.",
     )  # fmt: skip
+
+
+def _controls(slot: str, name: str, some: list[Parameter], given: dict[str, Any]) -> None:
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        for parameter in some:
+            _control(slot, name, parameter, given.get(parameter.name, parameter.default))
 
 
 def _control(slot: str, name: str, parameter: Parameter, value: Any) -> None:
@@ -107,7 +117,7 @@ def _control(slot: str, name: str, parameter: Parameter, value: Any) -> None:
     key, label, kind = f"{slot}-{name}-{parameter.name}", plain(parameter.name), parameter.kind()
     whole, empty = kind == "whole number", _takes_nothing(parameter)
     settings: dict[str, Any] = dict(
-        key=key, on_change=_changed, args=(slot, name, parameter), width=WIDTH, help=plain(parameter.help) or None
+        key=key, on_change=_changed, args=(slot, name, parameter), width=WIDTH, help=prose(parameter.help) or None
     )
     st.session_state[key] = value
     if parameter.choices:

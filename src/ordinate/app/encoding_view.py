@@ -3,6 +3,7 @@
 import inspect
 import re
 import shlex
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -11,6 +12,7 @@ from ordinate import encodings, tasks
 from ordinate.app import figure_view
 from ordinate.app.encoding_controls import ask_parameters
 from ordinate.app.figure_view import plain
+from ordinate.app.prose import prose
 from ordinate.core.encoding import EXTRAPOLATION, FAMILIES, Encoding, Paper
 from ordinate.core.errors import InputError, plugin_errors
 from ordinate.core.parsing import Choice, parse_choice
@@ -30,6 +32,7 @@ READS = {
     "neighbors": "the embeddings of other tokens",
     "relation": "a relation of every pair of tokens, given to the model",
 }
+BASELINE = "none"  # what a first comparison is made with
 AXES = {1: "on a line", 2: "on a grid", 3: "in a volume"}
 
 
@@ -47,9 +50,9 @@ def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
     left, right = st.columns([2, 3], gap="medium") if wide else (st.container(), st.container())
     with left:
         _words(name, about)
-        facts = st.container()
         st.markdown("**Parameters**")
         ask_parameters(slot, name, given)
+        facts = st.container()
     try:
         with plugin_errors(f"{name} cannot be made"):
             encoding = make(name, given, setting)
@@ -66,7 +69,7 @@ def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
 def _words(name: str, about: type[Encoding]) -> None:
     st.subheader(plain(name), anchor=False)
     for paragraph in inspect.cleandoc(about.__doc__ or "").split("\n\n"):
-        st.markdown(plain(" ".join(paragraph.split())))
+        st.markdown(prose(" ".join(paragraph.split())))
     if about.formula:
         st.latex(about.formula)
 
@@ -91,10 +94,10 @@ def _facts(about: type[Encoding], encoding: Encoding) -> None:
         "Trained": (f"{count:,} numbers" + ", in every layer" * encoding.per_layer) if count else "nothing",
         "Traits": ", ".join(traits),
     }
-    lines = [f"- **{title}:** {plain(words)}" for title, words in found.items()]
+    lines = [f"- **{title}:** {prose(words)}" for title, words in found.items()]
     for reason in dict.fromkeys(encoding.skip_contracts.values()):
         tests = ", ".join(test for test, why in encoding.skip_contracts.items() if why == reason)
-        lines.append(f"- **Exempt from the tests {plain(tests)}:** {plain(reason)}")
+        lines.append(f"- **Exempt from the tests {plain(tests)}:** {prose(reason)}")
     if about.paper is not None:
         lines.append(f"- **Paper:** {_paper(about.paper)}")
     st.markdown("\n".join(lines))
@@ -112,7 +115,7 @@ def _paper(paper: Paper) -> str:
 
 def _pictures(slot: str, drawn: EncodingFigures) -> None:
     for remark in drawn.remarks:
-        st.caption(plain(remark))
+        st.caption(prose(remark))
     if drawn.refusal:
         st.info(f"Past the range: {plain(drawn.refusal)}", icon=":material/block:")
     for number, figure in enumerate(drawn.figures):
@@ -129,15 +132,24 @@ def _lines(name: str, given: dict[str, Any], encoding: Encoding) -> None:
     st.markdown("**In Python and on the command line**")
     st.code(f"from ordinate import encodings\n\nencodings.create({name!r}, {', '.join(words)})", wrap_lines=True)
     commands = [f"ordinate show {shlex.quote(name)}"]
-    task = _task(shape.axes)
-    if task:
-        written = encodings.registry.canonical(Choice(name, tuple(given.items())))
-        commands.append(f"ordinate compare {task} -e {shlex.quote(written)}")
+    written = encodings.registry.canonical(Choice(name, tuple(given.items())))
+    if compare := comparison_command(written, shape.axes):
+        commands.append(compare)
     st.code("\n".join(commands), language="bash", wrap_lines=True)
 
 
-@st.cache_data(show_spinner=False)
-def _task(axes: int) -> str | None:
-    """A task with such positions, about distances if there is one."""
+@st.cache_data(max_entries=500, show_spinner=False)
+def comparison_command(written: str, axes: int) -> str | None:
+    """A comparison of this encoding with the usual baseline, on a task about distances; none if no task takes it, as
+    none gives segments or a relation of tokens."""
+    from ordinate.studies.plan import plan
+
+    if {"relation", "segments"} & set(encodings.example(written.partition("(")[0]).extra_inputs):
+        return None
+    others = sorted((name for name in encodings.usual(axes) if name != written), key=lambda name: name != BASELINE)
     found = [name for name in tasks.names() if tasks.create(name).axes == axes]
-    return min(found, key=lambda name: (tasks.registry.get(name).family != "distance", name), default=None)
+    for task in sorted(found, key=lambda name: (tasks.registry.get(name).family != "distance", name)):
+        with suppress(InputError):
+            plan(task, [written, *others[:1]], try_models=False)
+            return f"ordinate compare {task} -e {shlex.quote(','.join([written, *others[:1]]))}"
+    return None

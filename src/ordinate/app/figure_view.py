@@ -2,21 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from ordinate.core.errors import InputError
-from ordinate.report.attention import LARGEST_PANEL, pooled
-from ordinate.report.chart import Figure, Heat, Panel, data
+from ordinate.report.attention import all_heads, one_head
+from ordinate.report.attention_example import AttentionExample, read_examples
+from ordinate.report.chart import Figure, Heat, data
 from ordinate.report.draw_plotly import SETTINGS, draw
 from ordinate.report.table import comma_separated
-from ordinate.store.files import read_bytes
 
 Bind = Literal["query-params"] | None
-Maps = list[NDArray[np.float32]]  # one per layer: [example, head, query, key]
 
 
 def show(figure: Figure, key: str, *, heading: bool = True, download: bool = True) -> None:
@@ -51,9 +48,16 @@ def plain(text: str) -> str:
     return "".join(f"\\{letter}" if letter in "\\`*_{}[]()#+-.!|<>$:~&^=" else letter for letter in text)
 
 
-def choose_attention(kept: Mapping[str, Path], key: str, *, what: str, bind: Bind = None) -> None:
-    """Pickers, and the map that they choose. `kept` has a file for each of `what`; bound, layer and head are part of
-    the address."""
+class KeptAttention(NamedTuple):
+    """The attention maps of a run on a task."""
+
+    path: Path
+    task: str
+
+
+def choose_attention(kept: Mapping[str, KeptAttention], key: str, *, what: str, bind: Bind = None) -> None:
+    """Pickers, the head that they choose, and all heads. `kept` has a file for each of `what`, the one to show first
+    at its beginning; bound, the head is part of the address."""
     if not kept:
         return
     st.markdown("**Attention**")
@@ -62,38 +66,36 @@ def choose_attention(kept: Mapping[str, Path], key: str, *, what: str, bind: Bin
         name = next(iter(kept))
         if len(kept) > 1:
             name = st.selectbox(what, list(kept), key=f"{key}-attention-of", width=260)
-        maps = read_attention(kept[name], kept[name].stat().st_mtime_ns) if kept[name].exists() else None
-        if not maps:
+        path, task = kept[name]
+        examples = read_attention(path, task, path.stat().st_mtime_ns) if path.exists() else []
+        if not examples:
             st.info("The attention maps of this run cannot be read: train it again to draw them.")
             return
-        layer = st.selectbox("Layer", range(1, len(maps) + 1), key=f"{before}layer", bind=bind, width=110)
-        every = ["all", *range(1, maps[layer - 1].shape[1] + 1)]
-        head = st.selectbox("Head", every, key=f"{before}head", bind=bind, width=110)
-        count = len(maps[layer - 1])
-        example = st.selectbox("Example", range(1, count + 1), key=f"{before}example", bind=bind, width=120)
-    show(attention_picture(name, maps[layer - 1][example - 1], layer, head), f"{key}-attention", heading=False)
+        number = 1
+        if len(examples) > 1:
+            every = range(1, len(examples) + 1)
+            number = st.selectbox("Example", every, key=f"{before}example", bind=bind, width=120)
+        example = examples[number - 1]
+        heads = {head.name: head for head in example.heads}
+        chosen = st.selectbox(
+            "Head", list(heads), key=f"{before}head", bind=bind, width=300,
+            format_func=lambda each: f"{each}: {heads[each].looks}",
+            help="Layer and head, with the mean share of attention on one place; those that look most at the target, "
+            "where the answer of a query stands, come first.",
+        )  # fmt: skip
+    title = f"Attention with {name}"
+    large, small = st.columns(2)
+    with large:
+        picture = one_head(example, heads[chosen], f"attention {name} {chosen}", title)
+        show(picture, f"{key}-attention", heading=False)
+    with small:
+        show(all_heads(example, f"attention {name}", f"{title}, all heads"), f"{key}-heads", heading=False)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def read_attention(path: Path, changed: int) -> Maps | None:
-    """The maps of a file, one per layer; none if they cannot be read. `changed` is when it was written."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
+def read_attention(path: Path, task: str, changed: int) -> list[AttentionExample]:
+    """The examples of a file; none if they cannot be read. `changed` is when it was written."""
     try:
-        kept = load(read_bytes(path))
-        layers = [np.asarray(kept[f"layer_{i}"], dtype=np.float32) for i in range(sum("layer_" in k for k in kept))]
-    except (OSError, InputError, SafetensorError, KeyError, ValueError):
-        return None
-    return layers if layers and all(layer.ndim == 4 and layer.size for layer in layers) else None
-
-
-def attention_picture(encoding: str, heads: NDArray[np.float32], layer: int, head: int | str) -> Heat:
-    """One head, or all of a layer side by side, in one scale of colors."""
-    chosen = range(len(heads)) if head == "all" else [int(head) - 1]
-    block = -(-max(heads.shape[1:]) // LARGEST_PANEL)
-    panels = [Panel(f"L{layer} H{i + 1}", pooled(heads[i], block) if block > 1 else heads[i]) for i in chosen]
-    note = "An example that was not trained on; rows are queries, columns the keys that they look at."
-    note += f" Each cell is the mean of {block} by {block} positions." if block > 1 else ""
-    name, title = f"attention {encoding} L{layer}", f"Attention with {encoding}, layer {layer}"
-    return Heat(name, title, "key", "query", tuple(panels), min(len(panels), 4), block, note)
+        return read_examples(path, task)
+    except InputError:
+        return []

@@ -1,28 +1,30 @@
-"""A comparison while it runs: curves that grow, a table of its runs, and a way to stop it."""
+"""A comparison while it runs: curves that grow and a table of its runs; and its results once it has ended.
+
+Where the comparison stands, and the way to stop it, are on top of every page: see `running_view`."""
 
 import pandas as pd
 import streamlit as st
 
 from ordinate.app import comparison_view, figure_view, jobs
 from ordinate.app.figure_view import plain
-from ordinate.app.run_data import tail
+from ordinate.app.pace import tail
 from ordinate.app.watch import EVERY, Snapshot, Watched, freeze_garbage
-from ordinate.core.display import duration
+from ordinate.report.chart import Line
 from ordinate.report.colors import styles
-from ordinate.report.curves import learning_curves
+from ordinate.report.curves import bar_line, metric_title
+from ordinate.report.live_curves import live_chart
 from ordinate.results.comparison import Comparison
 from ordinate.store import Store
 from ordinate.studies.collect import collect
-from ordinate.studies.driver import driver, stop
+from ordinate.studies.driver import driver
 from ordinate.studies.study_state import StudyState
 from ordinate.studies.study_store import StoredStudy
 
-HOW_TO_STOP = "Finishes the runs under way; pressed again, stops at once. What is done is kept."
 COLUMNS = ("task", "encoding", "seed", "rate", "state", "progress", "step", "validation", "seconds", "run")
 
 
 def show(store: Store, kept: StoredStudy, key: str, *, beside: int = 2) -> None:
-    """Progress if it is under way; otherwise the results, and a way to go on if it was stopped."""
+    """Curves if it is under way; otherwise the results, and a way to go on if it was stopped."""
     if driver(kept.folder) is not None:
         _live(store, kept, key)
         return
@@ -55,12 +57,16 @@ def _unfinished(store: Store, kept: StoredStudy, missing: int, key: str) -> None
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(f"**Not finished**: {missing} run{'s' * (missing != 1)} of this comparison are still to be done.")
         if st.button("Go on", key=f"{key}-resume", icon=":material/play_arrow:", type="primary"):
-            st.session_state.pop(f"{key}-stopping", None)
             jobs.resume(store, kept)
             st.rerun()
     if said := tail(kept.folder / "log.txt"):
         with st.expander("What its process said"):
             st.code(said, language=None)
+
+
+def watched(store: Store, kept: StoredStudy) -> Watched:
+    """What was read of a comparison under way, in whatever tab."""
+    return _watched(str(kept.folder), store, kept)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -71,45 +77,43 @@ def _watched(folder: str, _store: Store, _kept: StoredStudy) -> Watched:
 
 @st.fragment(run_every=EVERY)
 def _live(store: Store, kept: StoredStudy, key: str) -> None:
-    process = driver(kept.folder)
-    if process is None:  # it has ended: redraw the whole page with the results
+    if driver(kept.folder) is None:  # it has ended: redraw the whole page with the results
         st.rerun()
-    look = _watched(str(kept.folder), store, kept).look()
+    look = watched(store, kept).recent()
     with st.container(border=True):
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            done = look.count("done") + look.count("diverged")
-            st.markdown(f"**{look.stage}**: {done} of {len(look.runs)} runs done{_left(look)}")
-            if not process.near:
-                st.caption(f"On {plain(process.host)}: stop it there.")
-            elif st.button("Stop", key=f"{key}-stop", icon=":material/stop:", help=HOW_TO_STOP):
-                stop(kept.folder)
-                st.session_state[f"{key}-stopping"] = True
-        if st.session_state.get(f"{key}-stopping"):
-            st.caption("Finishing the runs under way. Stop, pressed again, stops at once; what is done is kept.")
-        st.progress(done / max(1, len(look.runs)))
+        st.markdown(f"**{plain(kept.title or ', '.join(kept.study.tasks))}**, {_counted(look)}")
         _curves(kept, look, key)
         _runs(look, key)
 
 
-def _left(look: Snapshot) -> str:
-    """From the time that finished runs took."""
-    took = [run.seconds for run in look.runs if run.seconds is not None]
-    if not took:
-        return ""
-    under_way = [run for run in look.runs if run.state == "running"]
-    waiting = look.count("waiting") + sum(1 - run.step / max(1, run.of) for run in under_way)
-    return f", about {duration(sum(took) / len(took) * waiting / max(1, len(under_way)))} left"
+def _counted(look: Snapshot) -> str:
+    done = look.count("done") + look.count("diverged")
+    return f"{look.stage}: {done} of {len(look.runs)} runs done, {len(look.under_way)} under way"
 
 
 def _curves(kept: StoredStudy, look: Snapshot, key: str) -> None:
-    looks = styles(kept.study.encodings)
-    for task in kept.study.tasks:
-        curves = [curve for curve in look.curves if curve.task == task]
-        chart = learning_curves(task, curves, looks, order=kept.study.encodings, metric="score")
-        if chart is not None:
-            figure_view.show(chart, f"{key}-live-{task}", download=False)
-    if kept.study.rates and not any(curve.steps for curve in look.curves):
-        st.caption("Learning rates are chosen on a pilot seed first; curves of reported seeds follow.")
+    """Validation score and training loss of each task, side by side; from the start, with bar, chance and zero."""
+    looks, order = styles(kept.study.encodings), kept.study.encodings
+    under_way, losses_now = look.running(look.curves), look.running(look.losses)
+    for name in kept.study.tasks:
+        base = next(base for task, _, base in kept.study.bases if task == name)
+        task = base.make_task()
+        share = task.metric != "loss"
+        chance = Line(task.chance(base.train_lengths[-1]), "chance")
+        charts = [
+            live_chart(
+                name, [c for c in curves if c.task == name], [c for c in now if c.task == name], looks, order=order,
+                metric=metric, lines=lines, pilot=look.pilot, share=whole, steps=max(run.of for run in look.drawn),
+            )
+            for curves, now, metric, lines, whole in (
+                (look.curves, under_way, f"validation {metric_title(task.metric, task.direction)}",
+                 (*bar_line(task.bar if share else None), chance, *([Line(0.0, "0")] * share)), share),
+                (look.losses, losses_now, "training loss", (), False),
+            )
+        ]  # fmt: skip
+        for column, chart in zip(st.columns(2), charts, strict=True):
+            with column:
+                figure_view.show(chart, f"{key}-live-{chart.name}", download=False)
 
 
 def _runs(look: Snapshot, key: str) -> None:

@@ -1,7 +1,5 @@
 """One run as read from its folder, with a sentence for each file that cannot be read."""
 
-import re
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import TypeVar
 
 import streamlit as st
 
+from ordinate.app.pace import pace
 from ordinate.app.watch import JournalReader
 from ordinate.core.errors import InputError
 from ordinate.report.run_figures import Points
@@ -17,8 +16,6 @@ from ordinate.results.run_result import Record, RunResult, StoredConfig
 from ordinate.results.run_summary import ShownState
 from ordinate.store import Run, Store
 
-_BEGAN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:started:|continued at step (\d+))")
-MOST_LOG = 100_000  # bytes from the end
 T = TypeVar("T")
 
 
@@ -50,10 +47,10 @@ def read(run: Run) -> RunFacts:
         state = "diverged" if result.diverged else "done"
     elif state == "done" or not config:
         state = "damaged"
-    pace = result.seconds / max(1, result.steps) if result is not None else None
+    seconds_per_step = result.seconds / max(1, result.steps) if result is not None else None
     if state == "running":
-        pace = _pace(run, _step(points))
-    return RunFacts(run, state, config, result, points, pace, tuple(dict.fromkeys(problems)))
+        seconds_per_step = pace(run, _step(points))
+    return RunFacts(run, state, config, result, points, seconds_per_step, tuple(dict.fromkeys(problems)))
 
 
 def _part(read_part: Callable[[], T], problems: list[str]) -> T | None:
@@ -108,31 +105,6 @@ def _growing(run: Run) -> Points:
         reader = _reader(run.folder)
         reader.read(Store(run.folder.parent), run.id)
         return {key: list(points) for key, points in reader.points.items()}
-
-
-def _pace(run: Run, step: int) -> float | None:
-    """From when the log says that the run began, or went on, to the last line of its journal."""
-    began = _BEGAN.findall(tail(run.folder / "log.txt"))
-    if not began:
-        return None
-    at, first = began[-1]
-    try:
-        seconds = run.journal.path.stat().st_mtime - time.mktime(time.strptime(at, "%Y-%m-%d %H:%M:%S"))
-    except (OSError, ValueError):
-        return None
-    done = step - int(first or 0)
-    return seconds / done if done > 0 and seconds > 0 else None
-
-
-def tail(path: Path, lines: int = 200) -> str:
-    """The last lines of a text; nothing if there is none."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, path.stat().st_size - MOST_LOG))
-            text = file.read().decode(errors="replace")
-    except OSError:
-        return ""
-    return "\n".join(text.splitlines()[-lines:])
 
 
 def machine(run: Run) -> dict[str, object]:

@@ -27,12 +27,13 @@ COLUMNS: dict[str, tuple[str, Any]] = {
     "pilot": ("pilot", None),
     "learning rate": ("rate", _NUMBER(format="%g")),
     "state": ("state", None),
-    "learned at": ("learned_at", _NUMBER(format="%d", help="The step from which the score in distribution stayed.")),
+    "learned at": ("learned_at", _NUMBER(format="%d", help="The step at which it reached the bar, if it ended there.")),
     "steps": ("step", _NUMBER(format="%d")),
     "in distribution": ("inside", _NUMBER(format="%.3f", help="Its score at the longest trained length.")),
     "tested at": ("headline", None),
     "score there": ("score", _NUMBER(format="%.3f", help="Empty for a run that did not learn the task.")),
     "verdict": ("word", None),
+    "training": ("training", None),
     "seconds": ("seconds", _NUMBER(format="%.0f")),
     "started": ("started", None),
     "run": ("run", None),
@@ -99,15 +100,28 @@ def _several(part: str, found: Sequence[RunSummary]) -> list[str]:
     return st.multiselect(part.capitalize(), options, key=part, bind="query-params", placeholder="all")
 
 
-def table(shown: Sequence[RunSummary], chosen: Sequence[str], choose: Callable[[list[str]], None]) -> None:
+def groups(shown: Sequence[RunSummary], *, by_settings: bool) -> list[list[RunSummary]]:
+    """The rows of the table: one run each, or all seeds with the same task, encoding and settings."""
+    found: dict[str, list[RunSummary]] = {}
+    for row in shown:
+        pilot = "pilot" if row.seed == PILOT else ""
+        found.setdefault(f"{row.settings}{pilot}" if by_settings and row.settings else row.run, []).append(row)
+    return list(found.values())
+
+
+def table(
+    shown: Sequence[RunSummary], chosen: Sequence[str], choose: Callable[[list[str]], None], *, grouped: bool
+) -> None:
     """Draw the rows. `choose` gets the ids when the user ticks other rows than those in `chosen`."""
-    ids = [row.run for row in shown]
-    ticked = [index for index, run_id in enumerate(ids) if run_id in chosen]
+    found = groups(shown, by_settings=grouped)
+    ids = [[row.run for row in group] for group in found]
+    ticked = [index for index, members in enumerate(ids) if set(members) <= set(chosen)]
     # What is ticked follows from the address: rows come and go with filters and with new runs.
     st.session_state[TABLE] = {"selection": {"rows": ticked, "columns": [], "cells": []}}
     st.dataframe(
-        frame(shown), hide_index=True, key=TABLE, on_select=partial(_ticked, ids, list(chosen), choose),
-        selection_mode="multi-row", height=min(len(shown) + 1, 11) * 35 + 3, column_config=config(), placeholder="",
+        grouped_frame(found) if grouped else frame(shown), hide_index=True, key=TABLE,
+        on_select=partial(_ticked, ids, list(chosen), choose), selection_mode="multi-row",
+        height=min(len(found) + 1, 11) * 35 + 3, column_config=config(), placeholder="",
     )  # fmt: skip
 
 
@@ -115,12 +129,44 @@ def frame(shown: Sequence[RunSummary]) -> pd.DataFrame:
     return pd.DataFrame({title: [_cell(row, part) for row in shown] for title, (part, _) in COLUMNS.items()})
 
 
+def grouped_frame(found: Sequence[Sequence[RunSummary]]) -> pd.DataFrame:
+    """Means over the seeds that are done; the state of a group counts its runs."""
+    rows = []
+    for group in found:
+        first, done = group[0], [row for row in group if row.state == "done"]
+        states = {state: sum(row.state == state for row in group) for state in STATES}
+        rows.append(
+            {
+                "task": first.task,
+                "encoding": first.encoding,
+                "seeds": len(group),
+                "pilot": _cell(first, "pilot"),
+                "learning rate": first.rate,
+                "state": ", ".join(f"{count} {state}" for state, count in states.items() if count),
+                "learned": f"{sum(row.learned_at is not None for row in done)} of {len(group)}",
+                "steps": _mean([row.step for row in done]),
+                "in distribution": _mean([row.inside for row in done]),
+                "tested at": first.headline,
+                "score there": _mean([row.score for row in done]),
+                "seconds": _mean([row.seconds for row in done]),
+                "settings": first.settings,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
 def config() -> dict[str, Any]:
     return {title: form for title, (_, form) in COLUMNS.items() if form is not None}
 
 
-def _ticked(ids: list[str], before: list[str], choose: Callable[[list[str]], None]) -> None:
+def _ticked(groups: list[list[str]], before: list[str], choose: Callable[[list[str]], None]) -> None:
     """Runs that are chosen but filtered away stay; new ones come last."""
-    now = [ids[index] for index in st.session_state[TABLE]["selection"]["rows"] if index < len(ids)]
-    stay = [run_id for run_id in before if run_id in now or run_id not in ids]
+    rows = [groups[index] for index in st.session_state[TABLE]["selection"]["rows"] if index < len(groups)]
+    now, listed = [name for group in rows for name in group], {name for group in groups for name in group}
+    stay = [run_id for run_id in before if run_id in now or run_id not in listed]
     choose([*stay, *(run_id for run_id in now if run_id not in stay)])

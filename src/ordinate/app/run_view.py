@@ -9,7 +9,8 @@ import streamlit as st
 
 from ordinate.app import figure_view, run_list
 from ordinate.app.figure_view import plain
-from ordinate.app.run_data import RunFacts, machine, read, tail
+from ordinate.app.pace import tail
+from ordinate.app.run_data import RunFacts, machine, read
 from ordinate.app.watch import EVERY, freeze_garbage
 from ordinate.core.display import duration
 from ordinate.core.parsing import write_value
@@ -51,7 +52,7 @@ def _title(facts: RunFacts) -> None:
     row = _row(facts)
     key_numbers = [("State", facts.state), ("Steps", f"{result.steps:,}"), ("Time", duration(result.seconds))]
     if result.bar is not None:
-        key_numbers += [("Learned at step", f"{result.learned_at:,}" if result.learned_at else "not learned")]
+        key_numbers += [("Training", row.training)]
     headline = " ".join(part for part in (_score(row.score), row.word) if part != "-") or "-"
     key_numbers += [("In distribution", _score(row.inside)), (row.headline.capitalize(), headline)]
     key_numbers += [("Parameters", f"{result.parameters:,}")]
@@ -185,7 +186,7 @@ def _drawn(found: Sequence[RunFacts]) -> list[Drawn]:
 
 def _attention(found: Sequence[RunFacts]) -> None:
     kept = {
-        label: path
+        label: figure_view.KeptAttention(path, facts.config["task"] if facts.config else "")
         for facts, label in zip(found, _labels(found), strict=True)
         if (path := facts.run.folder / "attention.safetensors").exists()
     }

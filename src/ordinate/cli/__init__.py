@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import sys
+import warnings
 from io import TextIOWrapper
 from typing import NoReturn
 
@@ -13,7 +14,7 @@ from typer import Option
 from ordinate.cli import analyze, bench, compare, lm, report, show, status, store, study, train
 from ordinate.cli import app as app_command
 from ordinate.cli import list as list_command
-from ordinate.core.errors import InputError, brief
+from ordinate.core.errors import InputError, PluginWarning, brief
 
 # A path that no file can have is a user's mistake; other errors of the system may be temporary.
 _BAD_PATHS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
@@ -56,10 +57,11 @@ def options(version: bool = Option(False, "--version", help="Print the version."
 def main() -> None:
     """Run a command. A user's mistake is one sentence on stderr and exit code 2; a full disk, exit code 1."""
     _prepare_streams()
+    _write_warnings_as_sentences()
     try:
         _run()
     except InputError as error:
-        _end(str(error), 2)
+        _end(str(error), 1 if _disk_is_full(error) else 2)
     except RecursionError:
         _end("something that was given is nested too deeply to be read", 2)
     except (MemoryError, RuntimeError) as error:  # torch raises RuntimeError on a CPU
@@ -77,6 +79,12 @@ def main() -> None:
         _end(f"{error.strerror or error}{where}; what is done is kept, start again {again}", 1)
 
 
+def _disk_is_full(error: BaseException | None) -> bool:
+    """Whether this is what the system said first: then the request itself may be right."""
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return error is not None and (getattr(error, "errno", None) in full or _disk_is_full(error.__cause__))
+
+
 def _prepare_streams() -> None:
     """Open closed streams, escape characters that the terminal cannot print, and drop an unusable width."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:  # closed by the caller: no other file may get these numbers
@@ -90,6 +98,20 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
     if not _COLUMNS.fullmatch(os.environ.get("COLUMNS", "80")):
         del os.environ["COLUMNS"]
+
+
+def _write_warnings_as_sentences() -> None:
+    """A warning about a plug-in is for users, who need no line of code."""
+    default = warnings.formatwarning
+
+    def written(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        if issubclass(category, PluginWarning):
+            return f"ordinate: {brief(str(message))}\n"
+        return default(message, category, filename, lineno, line)
+
+    warnings.formatwarning = written
 
 
 def _run() -> None:

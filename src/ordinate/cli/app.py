@@ -6,9 +6,9 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 import webbrowser
-from pathlib import Path
+from http.client import HTTPConnection, HTTPException
+from secrets import token_urlsafe
 
 from typer import Option
 
@@ -16,13 +16,6 @@ from ordinate.cli.options import RUNS, StoreFolder
 from ordinate.core.errors import InputError
 
 HOST = "127.0.0.1"
-# No file watcher, which fails on torch; no usage statistics; result files of up to 200 MB.
-OPTIONS = {
-    "server.address": HOST, "server.headless": "true", "server.fileWatcherType": "none",
-    "server.maxUploadSize": "200", "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
-    "client.showErrorDetails": "type", "logger.level": "warning", "theme.light.primaryColor": "#0072B2",
-    "theme.dark.primaryColor": "#56B4E9",
-}  # fmt: skip
 
 
 def run(
@@ -30,26 +23,35 @@ def run(
     port: int = Option(8501, help="Port of the app; if it is taken, the next free one."),
     browser: bool = Option(True, "--browser/--no-browser", help="Open the app in a browser."),
 ) -> None:
-    """Open the app in a browser. It is served to this machine only (127.0.0.1); Ctrl-C stops it.
+    """Open the app in a browser. It is served to this user on this machine only (127.0.0.1); Ctrl-C stops it.
 
-    Comparisons started in the app continue when it stops, and are shown again at its next start.
+    A browser needs the printed address, with its token, once. Comparisons started in the app continue when it stops,
+    and are shown again at its next start.
     """
-    from ordinate.app.stores import STORE
     from ordinate.core.extras import require_extra
     from ordinate.store import open_store
 
     require_extra("app")
+    from ordinate.app.door import own_token
+    from ordinate.app.stores import STORE
+
     if not 1 <= port <= 65535:
         raise InputError(f"--port must be from 1 to 65535, got {port}")
     open_store(store).check_place()
     at = _free(port)
-    script = Path(__file__).parents[1] / "app" / "server.py"
-    options = [word for name, value in (OPTIONS | {"server.port": str(at)}).items() for word in (f"--{name}", value)]
-    environment = os.environ | {STORE: str(store)}
-    server = subprocess.Popen([sys.executable, "-m", "streamlit", "run", str(script), *options], env=environment)
+    # Everyone can see the address with which a browser is started, so its token is good once.
+    token, ticket = own_token(), token_urlsafe() if browser else ""
+    # Settings of Streamlit that the user made for other apps must not open this one.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "ordinate.app.server", str(at)],
+        env=environment | {STORE: str(store)}, stdin=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert server.stdin is not None
+    print(token, ticket, file=server.stdin, flush=True)  # it stays open: the server ends when this process does
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # ends the server too
     try:
-        _opened(server, f"http://{HOST}:{at}", browser=browser)
+        _opened(server, at, token, ticket)
         server.wait()
     except KeyboardInterrupt:
         pass
@@ -71,15 +73,22 @@ def _free(port: int) -> int:
     raise InputError(f"no port from {port} on is free here: give another with --port, between 1024 and 65535")
 
 
-def _opened(server: "subprocess.Popen[bytes]", address: str, *, browser: bool) -> None:
+def _opened(server: "subprocess.Popen[str]", port: int, token: str, ticket: str) -> None:
     """Wait until the server answers, then print its address."""
+    from ordinate.app.door import HEALTH
+
     while server.poll() is None:
+        there = HTTPConnection(HOST, port, timeout=1)  # whatever proxy the user has
         try:
-            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
-        except OSError:
+            there.request("GET", HEALTH)
+            there.getresponse()
+        except (OSError, HTTPException):
             time.sleep(0.05)
             continue
-        print(f"Ordinate: {address}   (Ctrl-C ends it; comparisons go on)", file=sys.stderr, flush=True)
-        if browser:
-            webbrowser.open(address)
+        finally:
+            there.close()
+        address = f"http://{HOST}:{port}/?token="
+        print(f"Ordinate: {address}{token}   (Ctrl-C ends it; comparisons go on)", file=sys.stderr, flush=True)
+        if ticket:
+            webbrowser.open(address + ticket)
         return

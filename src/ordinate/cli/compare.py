@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 from typer import Argument, Option
 
-from ordinate.cli.console import console
+from ordinate.cli.console import console, say
 from ordinate.cli.options import (
     RUNS,
     AsJson,
@@ -43,6 +43,9 @@ def run(
     file: SettingsFile = None,
     as_json: AsJson = False,
     dry_run: bool = Option(False, "--dry-run", help="Print the runs, how many are done, time and disk; then stop."),
+    estimate: bool = Option(
+        True, "--estimate/--no-estimate", help="Try each model, and time a few steps of it, before the start."
+    ),
     yes: bool = Option(False, "--yes", "-y", help="Start without confirmation, however many runs are planned."),
 ) -> None:
     """Compare encodings on tasks: tune each, train several seeds, recommend one, and write a report."""
@@ -54,11 +57,13 @@ def run(
     given = read_settings(file, settings, ("task", "encoding"))
     job = prepare(
         tasks, encodings, seeds=_seeds(seeds), quick=quick, rates=_rates(rates), within=_time(within), store=store,
-        workers=workers, executor=executor, address=address, settings=given,
+        workers=workers, executor=executor, address=address, settings=given, try_models=estimate,
     )  # fmt: skip
     if not (yes or dry_run):
         _confirm(job.study)
-    each = announce(job)
+    if estimate or dry_run:
+        print("timing a few steps of each encoding", file=sys.stderr, flush=True)
+    each = announce(job) if estimate or dry_run else 0.0
     if dry_run:
         return
     from ordinate.cli.progress import ComparisonDisplay
@@ -122,7 +127,7 @@ def announce(job: "Job") -> float:
     from ordinate.studies.forecast import forecast
 
     found = forecast(job)
-    print("\n".join(found.lines), file=sys.stderr)
+    say(*found.lines, stderr=True)
     return found.each
 
 
@@ -139,11 +144,11 @@ def finish(comparison: "Comparison", job: "Job", *, as_json: bool) -> None:
         sys.stdout.flush()
     finally:
         print("\nwriting the report", file=sys.stderr)
-        print(f"Report: {report.write(comparison, job.folder)}", file=sys.stderr)
+        say(f"Report: {report.write(comparison, job.folder)}", stderr=True)
     if comparison.failures:
         first = next(iter(comparison.failures.values()))
         damaged = any(run.state == "damaged" for run in comparison.runs)
         look = f"ordinate store check{job.store.option} shows more"
         what_next = look if damaged else "the same command tries them again"
-        print(f"ordinate: {len(comparison.failures)} runs failed ({first}); {what_next}", file=sys.stderr)
+        say(f"ordinate: {len(comparison.failures)} runs failed ({first}); {what_next}", stderr=True)
         raise typer.Exit(1)

@@ -4,9 +4,16 @@ import sys
 from collections.abc import Collection
 from typing import IO, TYPE_CHECKING
 
+from ordinate.core.display import escaped
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+
+def say(*lines: str, stderr: bool = False) -> None:
+    """Print lines. Names in them may come from anyone: a terminal must not obey their characters."""
+    print("\n".join(map(escaped, lines)), file=sys.stderr if stderr else sys.stdout, flush=stderr)
 
 
 def console(width: int = 140, file: IO[str] | None = None) -> "Console":

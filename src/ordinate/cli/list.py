@@ -1,26 +1,44 @@
-"""`ordinate list`: the encodings, the tasks or the studies."""
+"""`ordinate list`: the encodings, the tasks, the studies or the comparisons."""
 
 import json
 import sys
+from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
-from typer import Argument
+from typer import Argument, Option
 
 from ordinate.cli.console import console
-from ordinate.cli.options import AsJson
+from ordinate.cli.options import RUNS, AsJson
 from ordinate.core.errors import InputError, brief, plugin_errors
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 class Kind(StrEnum):
     encodings = "encodings"
     tasks = "tasks"
     studies = "studies"
+    comparisons = "comparisons"
 
 
-def run(kind: Kind = Argument(help="What to list."), as_json: AsJson = False) -> None:
-    """List all encodings, all tasks, or the studies that come with the program."""
+def run(
+    kind: Kind = Argument(help="What to list."),
+    as_json: AsJson = False,
+    store: Path | None = Option(None, "--store", help="Folder of the runs, for comparisons (default: runs)."),
+) -> None:
+    """List all encodings, all tasks, the studies that come with the program, or the comparisons that were made.
+
+    A comparison is shown by `ordinate report NAME`, also one that came with the program.
+    """
+    if kind is Kind.comparisons:
+        _comparisons(store or RUNS, as_json)
+        return
+    if store is not None:
+        raise InputError(f"--store {store} has comparisons, and {kind} come with the program: leave it out")
     if kind is Kind.studies:
         _studies(as_json)
         return
@@ -55,6 +73,53 @@ def _studies(as_json: bool) -> None:
     out, width = console(160), max(map(len, found))
     for name, question in found.items():
         out.print(f"{name.ljust(width)}  {question}", no_wrap=True, overflow="ellipsis")
+
+
+def _comparisons(folder: Path, as_json: bool) -> None:
+    """The newest of the store first, then those that came with the program."""
+    from ordinate.store import open_store
+    from ordinate.store.examples import open_examples
+    from ordinate.studies.study_list import study_rows
+
+    own = open_store(folder)
+    own.check_place()
+    found, damaged = [], []
+    for store in (own, open_examples()):
+        rows, problems = study_rows(store)
+        found += [row.as_dict() | {"shipped": store is not own} for row in rows]
+        damaged += problems
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        _print_comparisons(found)
+    for problem in damaged:
+        print(f"ordinate: {brief(problem)}", file=sys.stderr)
+    if damaged:
+        raise typer.Exit(1)
+
+
+def _print_comparisons(found: list[dict[str, Any]]) -> None:
+    """Each with its verdicts below."""
+    from rich.text import Text
+
+    def verdicts(item: dict[str, Any]) -> "Iterator[Text]":
+        for task, sentence in item["verdicts"].items():
+            yield Text(f"{task}: {sentence}" if len(item["verdicts"]) > 1 else sentence)
+
+    _print_rows(found, _comparison, verdicts)
+
+
+def _comparison(item: dict[str, Any]) -> dict[str, str]:
+    runs = "" if item["state"] == "finished" else f" ({item['done']} of {item['runs']} runs)"
+    return {
+        "comparison": item["name"],
+        "id": item["id"],
+        "state": ("shipped" if item["shipped"] else item["state"]) + runs,
+        "started": "" if item["shipped"] else item["started"].replace("T", " ")[:16],
+        "encodings": str(len(item["encodings"])),
+        "seeds": str(item["seeds"]),
+        "note": item["note"].replace("\n", " ")[:40],
+    }
 
 
 def _lines(rows: list[dict[str, str]]) -> list[str]:
@@ -95,13 +160,30 @@ def _encoding(item: dict[str, Any]) -> dict[str, str]:
 
 def _tasks(found: list[dict[str, Any]]) -> None:
     """Each with an example below."""
-    header, *lines = _lines([_task(item) for item in found])
+    from rich.text import Text
+
+    def example(item: dict[str, Any]) -> "Iterator[Text]":
+        for line in item["example"].splitlines():
+            yield Text(line, no_wrap=True, overflow="ellipsis")
+
+    _print_rows(found, _task, example)
+
+
+def _print_rows(
+    found: list[dict[str, Any]],
+    cells: Callable[[dict[str, Any]], dict[str, str]],
+    below: "Callable[[dict[str, Any]], Iterator[Text]]",
+) -> None:
+    """A row for each item, and what stands below it, indented."""
+    from rich.padding import Padding
+
+    header, *lines = _lines([cells(item) for item in found])
     out = console(160)
     out.print(header, style="bold", no_wrap=True, overflow="ellipsis")
     for item, line in zip(found, lines, strict=True):
         out.print(line, no_wrap=True, overflow="ellipsis")
-        for part in item["example"].splitlines():
-            out.print(f"    {part}", style="dim", no_wrap=True, overflow="ellipsis")
+        for text in below(item):
+            out.print(Padding(text, (0, 0, 0, 4), style="dim", expand=False))
 
 
 def _task(item: dict[str, Any]) -> dict[str, str]:

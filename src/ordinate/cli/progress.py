@@ -11,7 +11,7 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
-from ordinate.core.display import duration
+from ordinate.core.display import duration, escaped
 from ordinate.statistics.observations import range_name
 
 if TYPE_CHECKING:
@@ -50,14 +50,18 @@ class Bar:
     def say(self, line: str) -> None:
         """Print a line if stderr is not a terminal."""
         if self.lines:
-            print(line, file=sys.stderr, flush=True)
+            print(escaped(line), file=sys.stderr, flush=True)
 
 
 class ComparisonDisplay:
     """Draws the stages and events of a comparison."""
 
     def __init__(self, store: "Store", executor: "Executor", seconds: float) -> None:
-        self.store, self.executor, self.guess = store, executor, seconds  # for one run, until some are done
+        self.store, self.executor, self.guess = (
+            store,
+            executor,
+            seconds,
+        )  # for one run, until some are done; 0: not known
         self.console = Console(stderr=True, highlight=False, markup=False)
         self.stage: Stage | None = None
         self.states: dict[str, str] = {}
@@ -103,7 +107,7 @@ class ComparisonDisplay:
     def _say(self, line: str) -> None:
         """Print a line if stderr is not a terminal."""
         if not self.console.is_terminal:
-            print(line, file=sys.stderr, flush=True)
+            print(escaped(line), file=sys.stderr, flush=True)
 
     def _count(self, state: str) -> int:
         return sum(found == state for found in self.states.values())
@@ -111,6 +115,8 @@ class ComparisonDisplay:
     def _left(self) -> str:
         """Time left, from the runs that are done; a running one counts by the share that is left."""
         each = sum(self.took) / len(self.took) if self.took else self.guess
+        if not each:
+            return "starting"
         under_way = sum(1 - now.step / now.steps for now in self.now.values())
         waiting = self._count("waiting") + self._count("running") - len(self.now) + under_way
         left = f"{duration(each * waiting / max(1, self.executor.workers_wanted))} left"
@@ -156,13 +162,14 @@ def _named(config: "RunConfig") -> str:
 
 
 def outcome(result: "RunResult") -> str:
-    """One run in a few words: whether and when it learned, and what it scores at twice the length."""
-    inside, shown = result.in_distribution.score, result.headline
-    if inside is None:
-        return result.status
+    """One run in a few words: how its training ended; if it learned the task, what it scores at twice the length."""
+    from ordinate.statistics.phrases import training_words
+
+    shown = result.headline
     if result.bar is None:
-        return f"{inside:.3f}"
-    word = result.words[shown.key]
-    learned = f"learned at step {result.learned_at}" if result.learned_at else f"{inside:.3f} in distribution"
-    beyond = "" if shown.score is None or word in ("did not fit", "at chance") else f" {shown.score:.3f}"
-    return f"{learned}, {range_name(*shown.key)}:{beyond} {word}"
+        return result.status if shown.score is None else f"{shown.score:.3f}"
+    end = result.training_end()
+    if not end.learned:
+        return training_words(end, result.bar)
+    beyond = "" if shown.score is None else f" {shown.score:.3f}"
+    return f"{training_words(end, result.bar)}, {range_name(*shown.key)}:{beyond} {result.words[shown.key]}"

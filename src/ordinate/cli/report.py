@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
-from ordinate.cli.console import console
+from ordinate.cli.console import console, say
 from ordinate.cli.options import RUNS, StoreFolder
 from ordinate.core.errors import InputError
 
@@ -51,7 +51,7 @@ def run(
     if output is None and form is None and isinstance(runs, Examples):
         show(comparison.analysis, console())
     elif output is None and form in (None, "html"):
-        print(report.write(comparison, kept.folder, figures=figures))
+        say(str(report.write(comparison, kept.folder, figures=figures)))
     else:
         deliver(report.pieces(comparison, form or "html"), output)
 

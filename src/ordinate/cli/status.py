@@ -1,11 +1,11 @@
 """`ordinate status`: the runs of a store."""
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import typer
 
+from ordinate.cli.console import say
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.errors import InputError
 
@@ -28,7 +28,7 @@ def run(store: StoreFolder = RUNS, as_json: AsJson = False) -> None:
     rows, damaged = table.rows()
     table.save()
     for problem in damaged.values():
-        print(f"ordinate: {problem}", file=sys.stderr)
+        say(f"ordinate: {problem}", stderr=True)
     if as_json:
         listed = [{key: value for key, value in write(row).items() if key in LISTED} for row in rows]
         print(json.dumps(listed, indent=1))
@@ -36,7 +36,7 @@ def run(store: StoreFolder = RUNS, as_json: AsJson = False) -> None:
         _print(rows)
     elif not damaged:
         start = f"ordinate train k_back --encoding rope{runs.option}"
-        print(f"No runs in {store} yet: start one with  {start}", file=sys.stderr)
+        say(f"No runs in {store} yet: start one with  {start}", stderr=True)
     if damaged:
         raise typer.Exit(1)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from typer import Argument, Option
 
-from ordinate.cli.console import console, table
+from ordinate.cli.console import console, say, table
 from ordinate.cli.options import RUNS, AsJson, SettingsFile, StoreFolder, read_settings
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run(
     if not stored.done:
         runs.check_writable()
     where = {"done": "is done already", "running": "is being done by another process: waiting"}
-    print(f"run {config.id} {where.get(stored.state, f'in {stored.folder}')}", file=sys.stderr)
+    say(f"run {config.id} {where.get(stored.state, f'in {stored.folder}')}", stderr=True)
     try:
         with Bar() as bar, stop_requested() as stop:
             train(config, runs, lambda now: _show_progress(bar, config, now), stop)
@@ -89,7 +89,7 @@ def show_result(result: "RunResult", config: "RunConfig", out: "Console | None" 
     out.print(summary(task, out.width), left_out(task, out.width))
     out.print(_scores(result))
     for line in _remarks(result, config):
-        out.print(line)
+        out.print(line, soft_wrap=line.startswith("  "))  # a command stays on one line
 
 
 _READERS = {"chance": "chance", "majority": "majority", "position_only": "position", "bag_of_tokens": "bag of tokens"}
@@ -97,22 +97,18 @@ _READERS = {"chance": "chance", "majority": "majority", "position_only": "positi
 
 def _scores(result: "RunResult") -> "Table":
     from ordinate.statistics.observations import SPLIT_NAMES
-    from ordinate.statistics.words import Word
 
     scored, rows, words = result.bar is not None, result.evaluation, result.words
     apart = any("accuracy_beyond" in row.groups for row in rows)
     against = ["past trained"] * apart + (["floor", "verdict"] if scored else ["best baseline"])
     scores = table("set", "length", "accuracy", "exact", "loss", *against, left=("set", "verdict"))
     for row in rows:
-        word, beyond = words[row.key], row.split in ("ood", "shift")
-        # A run that did not learn the task has nothing to report beyond it; the file keeps the numbers.
-        hidden = scored and beyond and word not in (Word.SOLVES, Word.PARTIAL, Word.FITS)
         cells = [SPLIT_NAMES[row.split], str(row.length)]
-        cells += ["-"] * 3 if hidden else [_percent(row.accuracy), _percent(row.exact), _number(row.loss)]
+        cells += [_percent(row.accuracy), _percent(row.exact), _number(row.loss)]
         if apart:
             late = row.groups.get("accuracy_beyond")
-            cells.append("" if late is None else "-" if hidden else _percent(late))
-        cells += [_percent(row.floor), str(word)] if scored else [_number(row.floor)]
+            cells.append("" if late is None else _percent(late))
+        cells += [_percent(row.floor), str(words[row.key])] if scored else [_number(row.floor)]
         scores.add_row(*cells)
     return scores
 
@@ -125,8 +121,8 @@ def _remarks(result: "RunResult", config: "RunConfig") -> list[str]:
     if not scored:
         lines.append("Scored by loss: no floor, no verdict. Lower is better.")
         lines.append(", ".join(f"{name.replace('_', ' of ')} {value:.4f}" for name, value in inside.groups.items()))
-    elif not result.diverged:
-        lines.append(_learned(result, config))
+    else:
+        lines += _learning(result, config)
     shown = _percent if scored else _number
     readers = ", ".join(f"{name} {shown(getattr(inside, key))}" for key, name in _READERS.items())
     lines.append(f"Without an encoding, at length {inside.length}: {readers}.")
@@ -138,18 +134,43 @@ def _remarks(result: "RunResult", config: "RunConfig") -> list[str]:
     return [*lines, f"One seed: preliminary. {result.parameters:,} parameters, {result.seconds:.0f} s."]
 
 
-def _learned(result: "RunResult", config: "RunConfig") -> str:
-    """When the task was learned, and how far it carries."""
+def _learning(result: "RunResult", config: "RunConfig") -> list[str]:
+    """How training ended; how far what was learned holds, or what to do."""
     from ordinate.statistics.length_curve import Point, crossing
+    from ordinate.statistics.phrases import capital, training_words
+    from ordinate.statistics.words import Word
 
-    at, steps, bar, trained = result.learned_at, result.steps, result.bar or 0.0, max(config.test_lengths)
-    scores = sorted(Point(row.length, row.score) for row in result.evaluation if row.split in ("id", "ood"))
-    end = crossing(scores, bar)
-    if not end.length:
-        return f"Not learned: below {bar:.0%} after {steps} steps, so scores beyond the trained length mean nothing."
-    when = f"at step {at}" if at else "in its last steps"
-    far = f"{'at least ' * end.censored}{end.length / trained:.3g} times"
-    return f"Learned (at least {bar:.0%} in distribution) {when}, {steps} in all; holds to {far} {trained}."
+    run_end, bar, trained = result.training_end(), result.bar or 0.0, max(config.test_lengths)
+    how = capital(training_words(run_end, bar))
+    if run_end.learned:
+        scores = sorted(Point(row.length, row.score) for row in result.evaluation if row.split in ("id", "ood"))
+        end = crossing(scores, bar)
+        far = f"{'at least ' * end.censored}{end.length / trained:.3g} times"
+        return [f"{how}, {result.steps:,} in all (bar {bar:.0%} in distribution); holds to {far} {trained}."]
+    if run_end.word is Word.DIVERGED:
+        return [f"{how}. Lower the learning rate:", *_again(config, lr=_lower_rate(config))]
+    line = f"{how}, bar {bar:.0%}: scores beyond the trained length are not ranked."
+    if run_end.word is Word.LOST_AGAIN:
+        return [f"{line} Lower the learning rate, or train longer."]
+    return [f"{line} Give it more steps:", *_again(config, steps=2 * config.steps)]
+
+
+def _again(config: "RunConfig", **changes: float) -> list[str]:
+    """The command that does the run again with these settings; none where encodings differ by layer."""
+    from ordinate.core.config import to_dict
+    from ordinate.training import rerun_command
+
+    command = rerun_command.command(to_dict(config), **changes)
+    return [f"  {command}"] if command else []
+
+
+def _lower_rate(config: "RunConfig") -> float:
+    """A tenth, or the usual rate of the task if that is lower."""
+    from ordinate.core.config import to_dict
+    from ordinate.training import rerun_command
+
+    usual = rerun_command.usual(to_dict(config)) or {}
+    return min(config.lr / 10, float(usual.get("lr", config.lr)))
 
 
 def _percent(value: float | None) -> str:

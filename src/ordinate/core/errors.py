@@ -29,6 +29,10 @@ class CausalError(InputError):
     """An encoding that is defined for causal attention alone was created for bidirectional attention."""
 
 
+class PluginWarning(UserWarning):
+    """A plug-in that is ignored, in one sentence."""
+
+
 def error_text(error: BaseException) -> str:
     """The message shown to users: the sentence of an InputError, or the file and the system's error."""
     if isinstance(error, OSError) and error.strerror:

@@ -4,13 +4,14 @@ import importlib
 import os
 import pkgutil
 import sys
+import warnings
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from ordinate.core.errors import InputError, error_text, nearest
+from ordinate.core.errors import InputError, PluginWarning, error_text, nearest
 from ordinate.core.parameters import Parameter, checked, parameters
 from ordinate.core.parsing import Choice, write_value
 
@@ -32,8 +33,9 @@ class Registry(Generic[T]):
         plugin = self._plugins().get(name)
         if name in self._files():
             if plugin is not None:
-                raise InputError(
-                    f"{self.kind} {name!r} is built in, and {plugin.value} has the same name: rename that one"
+                _warn_once(
+                    f"{self.kind} {name!r} is the built-in one: the plug-in {plugin.value} has the same name and is"
+                    " ignored, rename that one to use it"
                 )
             return self._from_module(f"{self.package.__name__}.{name}")
         if plugin is None:
@@ -105,6 +107,11 @@ class Registry(Generic[T]):
         if len(found) != 1:
             raise InputError(f"{module_name} must define exactly one {self.base.__name__}, found {len(found)}")
         return found[0]
+
+
+@lru_cache(maxsize=64)
+def _warn_once(sentence: str) -> None:
+    warnings.warn(sentence, PluginWarning, stacklevel=4)
 
 
 def _search_path() -> tuple[tuple[str, int], ...]:

@@ -68,6 +68,7 @@ class Task(ABC):
         longest: int | None = None,
         because: str = "",
         needs_order: bool = True,
+        positive_control: bool = False,
         axes: int = 1,
         splits: tuple[str, ...] = ("id",),
         dataset: int | None = None,
@@ -81,7 +82,8 @@ class Task(ABC):
         most_steps: the largest budget of a run, about twice what the slowest of the usual encodings needs.
         train_lengths: a range, both ends included. longer: the lengths tested beyond it; none: the multiples of the
         longest trained in `MULTIPLES`. control: why no model should learn the task, if so. shortest, longest, because:
-        the lengths that can be made, and what limits them. needs_order: counts of tokens must not suffice. splits:
+        the lengths that can be made, and what limits them. needs_order: counts of tokens must not suffice.
+        positive_control: every encoding should solve it, so equal scores are expected. splits:
         `shift` where the same length can also be drawn at positions unseen in training. dataset: train on this
         many fixed sequences, not on fresh ones.
         specials: how ids that are not items are written.
@@ -96,6 +98,7 @@ class Task(ABC):
         self.most_steps, self.longer, self.control = most_steps, longer, control
         self.shortest, self.longest, self.because = shortest, longest, because
         self.needs_order, self.axes, self.splits = needs_order, axes, splits
+        self.positive_control = positive_control
         self.dataset = dataset
         self.specials = specials or {}
 
@@ -130,6 +133,11 @@ class Task(ABC):
     @abstractmethod
     def example(self) -> list[int]:
         """The tokens of one problem that is small enough to be read."""
+
+    def answer_positions(self, tokens: list[int]) -> list[tuple[int, ...]]:
+        """For each token of a problem, the positions that its answer is read from, beside its own; none where it has no
+        answer. Pictures of attention mark them. An empty list: the task does not say."""
+        return []
 
     def beyond(self, trained: int) -> tuple[int, ...]:
         """The lengths that are tested beyond a trained one: the task's own, or multiples."""

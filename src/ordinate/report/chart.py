@@ -77,6 +77,8 @@ class Panel:
 
     title: str
     values: NDArray[np.float32]
+    note: str = ""  # under the title
+    rows: tuple[str, ...] = ()  # what there is to say of each row
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,9 @@ class Heat:
     signed: bool = False
     square: bool = True  # cells are as high as wide; if not, the picture is filled
     row_height: int = 130  # of panels on a screen, in pixels
+    labels: tuple[str, ...] = ()  # what stands at each position, along both axes; empty: positions are numbers
+    marks: tuple[tuple[int, int], ...] = ()  # rows and columns of cells to mark in every panel
+    group: str = ""  # figures of one task that belong together
 
     @property
     def top(self) -> float:

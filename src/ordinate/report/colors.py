@@ -10,6 +10,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9
 DASHES = ("solid", "dash", "dot", "dashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
 GRAY = "#808080"
+MARK = "#FF4B3E"  # seen on every color of a map
 COLD, NEUTRAL, WARM = "#2166AC", "#F7F7F7", "#B2182B"  # below zero, zero, above
 
 # Chosen so that the encodings which are compared by default, and two more, get eight different colors.

@@ -1,12 +1,14 @@
 """All tables of a comparison."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from typing import Literal
 
 from ordinate.report.chart import file_names
 from ordinate.report.json_document import jsonable
-from ordinate.report.summary import shared_columns, summary_name, summary_table, winner
+from ordinate.report.ranking import claimed, joined
+from ordinate.report.summary import COLUMNS, by_score, shared_columns, summary_name, summary_table, winner
 from ordinate.report.table import Column, LazyRows, Table, TableRow, Value
 from ordinate.results.comparison import ComparedRun, Comparison
 from ordinate.statistics.observations import range_name
@@ -15,15 +17,24 @@ from ordinate.statistics.ranks import AverageRanks
 from ordinate.statistics.types import Basis, Contrast, TaskAnalysis
 
 SCORE, P = ".3f", ".3g"
+Cells = Literal["text", "numbers", "paper"]  # of a summary
 ENCODING, TASK, RANGE = Column("encoding", "encoding"), Column("task", "task"), Column("range", "range")
 
 
-def tables(comparison: Comparison, tasks: Sequence[TaskAnalysis] | None = None) -> Iterator[Table]:
-    """The summary of each task, of all tasks by default; then the tables of the whole comparison."""
+def tables(
+    comparison: Comparison, tasks: Sequence[TaskAnalysis] | None = None, cells: Cells = "text"
+) -> Iterator[Table]:
+    """The summary of each task, of all tasks by default; then the tables of the whole comparison.
+
+    cells: those of the summaries are texts for people, numbers for programs, or short texts for a paper.
+    """
     chosen = comparison.analysis.tasks if tasks is None else tasks
     names = file_names(map(summary_name, chosen))
     for task in chosen:
-        yield replace(summary(comparison, task), name=names[summary_name(task)])
+        metric = comparison.metrics.get(task.task, "score")
+        made = summary_numbers(comparison, task) if cells == "numbers" else summary(comparison, task)
+        made = summary_table(task, metric, task.ranges, verdicts=False) if cells == "paper" else made
+        yield replace(made, name=names[summary_name(task)])
     makers = (results, pairs, matrix, ranks, sweep, by_rate, settings, runs)
     yield from (table for make in makers if (table := make(comparison)).rows)
 
@@ -31,6 +42,28 @@ def tables(comparison: Comparison, tasks: Sequence[TaskAnalysis] | None = None) 
 def summary(comparison: Comparison, task: TaskAnalysis) -> Table:
     """One row per encoding, with every range."""
     return summary_table(task, comparison.metrics.get(task.task, "score"), task.ranges)
+
+
+def summary_numbers(comparison: Comparison, task: TaskAnalysis) -> Table:
+    """The same with a number in every cell but verdicts: means with both ends of their intervals."""
+    own = [column for column in COLUMNS if column.applies(task)]
+    columns = [column.column for column in own]
+    if task.reach:
+        columns += [Column("reach_low", "reach, 95 % low"), Column("reach_high", "reach, 95 % high")]
+    parts = ("mean", "low", "high", "n", "not ranked", "verdict")
+    columns += [Column(f"{r.name} {part}", f"{r.name} {part}") for r in task.ranges for part in parts]
+    rows = []
+    for encoding in by_score(task):
+        row: list[Value] = [column.value(task, encoding) for column in own]
+        if task.reach:
+            row += task.reach[encoding].interval or (None, None)
+        for cell in (r.cell(encoding) for r in task.ranges):
+            mean = cell.interval
+            row += (mean.mean, mean.low, mean.high, mean.n) if mean else (None, None, None, 0)
+            row += (cell.unranked, cell_words(cell) or None)
+        rows.append(tuple(row))
+    full = summary(comparison, task)
+    return Table(full.name, full.title, tuple(columns), tuple(rows), note=full.note)
 
 
 def results(comparison: Comparison) -> Table:
@@ -55,16 +88,17 @@ def results(comparison: Comparison) -> Table:
         "Normalized: 0 at chance, 1 when all is right. Floor: the best score without order. "
         "Reach: of the encoding, in multiples of the longest trained length."
     )
-    return Table("results", "All results", columns, tuple(rows), frozenset(bold), note)
+    paper = ("task", "range", "encoding", "verdict", "learned", "of", "mean", "low", "high", "n")
+    return Table("results", "All results", columns, tuple(rows), frozenset(bold), note, printed=paper)
 
 
 def pairs(comparison: Comparison) -> Table:
     """Every two encodings that have seeds to compare, on the headline range of their task."""
     level = f"{100 * (1 - comparison.analysis.alpha):.3g} %"
     columns = (
-        TASK, RANGE, Column("better", "better"), Column("worse", "worse"), Column("test", "test"),
-        Column("seeds_better", "seeds of the better"), Column("seeds_worse", "of the worse"),
-        Column("mean_better", "mean of the better", SCORE), Column("mean_worse", "of the worse", SCORE),
+        TASK, RANGE, Column("first", "first"), Column("second", "second"), Column("test", "test"),
+        Column("seeds_first", "seeds of the first"), Column("seeds_second", "of the second"),
+        Column("mean_first", "mean of the first", SCORE), Column("mean_second", "of the second", SCORE),
         Column("difference", "difference", ".4f"), Column("low", f"{level} low", ".4f"),
         Column("high", f"{level} high", ".4f"), Column("improvement", "probability of improvement", SCORE),
         Column("improvement_low", "95 % low", SCORE), Column("improvement_high", "95 % high", SCORE),
@@ -73,16 +107,18 @@ def pairs(comparison: Comparison) -> Table:
     )  # fmt: skip
     rows = LazyRows([(task, pair) for task in comparison.analysis.tasks for pair in task.pairs], _pair)
     note = (
+        "The first of a pair has the better mean, unless both are equal; only the outcome says whether it is better. "
         "Scores, and areas under the scores over log length: Welch's test of log error rates, or of the scores where "
         "all seeds are 0.15 apart (of a loss, of the loss itself), in which a seed that did not learn the task counts "
         "as the floor beyond the trained length; learning: Fisher's exact test of how many did. Corrected by Holm over "
         "all tests of all tasks, after Tarone without those that could not reach significance however the seeds fall; "
         f"a claim needs a corrected p below {comparison.analysis.alpha:.3g}. "
-        "Probability of improvement: that a seed of the better has the higher value. Intervals are those of one pair "
+        "Probability of improvement: that a seed of the first has the higher value. Intervals are those of one pair "
         "alone; no "
         "difference above 0.02: the interval corrected for all pairs (Bonferroni) lies within 0.02."
     )
-    return Table("pairs", "Pairs", columns, rows, note=note)
+    paper = ("task", "better", "worse", "test", "difference", "low", "high", "corrected", "outcome")
+    return Table("pairs", "Pairs", columns, rows, note=note, printed=paper)
 
 
 def _pair(tested: tuple[TaskAnalysis, Contrast]) -> TableRow:
@@ -123,7 +159,9 @@ def matrix(comparison: Comparison) -> Table:
             profile.step_ms, memory, ", ".join(f"{rate:g}" for rate in profile.rates), ratio,
         ))  # fmt: skip
     where = "; ".join(f"{name}: {task.shown.name}" for name, task in known.items())
-    return Table("matrix", "Matrix of encodings", columns, tuple(rows), note=f"Headline ranges: {where}.")
+    paper = ("task", "encoding", "limit", "past", "own_parameters", "parameters", "step_ms", "memory_mb", "rate")
+    note = f"Headline ranges: {where}."
+    return Table("matrix", "Matrix of encodings", columns, tuple(rows), note=note, printed=paper)
 
 
 def ranks(comparison: Comparison) -> Table:
@@ -133,21 +171,25 @@ def ranks(comparison: Comparison) -> Table:
         Column("reciprocal", "mean reciprocal rank", SCORE), Column("group", "group"), Column("blocks", "blocks"),
         Column("critical_difference", "critical difference", ".2f"), Column("friedman_p", "Friedman p", P),
     )  # fmt: skip
-    scopes = {("task", task.task, task.shown.name): task.shown.ranks for task in comparison.analysis.tasks}
-    families = {("family", family, None): found for family, found in comparison.analysis.families.items()}
-    rows = [row for scope, found in (scopes | families).items() if found for row in _ranked(scope, found)]
+    rows: list[TableRow] = []
+    for task in comparison.analysis.tasks:
+        if task.shown.ranks:
+            rows += _ranked(("task", task.task, task.shown.name), task.shown.ranks, claimed(task))
+    for family, found in comparison.analysis.families.items():
+        rows += _ranked(("family", family, None), found, ())
     note = (
-        "Ranks that share a letter overlap (Nemenyi's test; blocks: seeds of a task, tasks of a family). This is a "
-        "different and weaker test than that of the pairs, which alone makes claims."
+        "Encodings that share a letter have ranks that overlap (Nemenyi's test; blocks: seeds of a task, tasks of a "
+        "family), and no test of the task's pairs tells them apart. Overlap of ranks is a weaker test than that of "
+        "the pairs, which alone makes claims."
     )
     return Table("ranks", "Ranks", columns, tuple(rows), note=note)
 
 
-def _ranked(scope: TableRow, found: AverageRanks) -> Iterable[TableRow]:
-    letters = "abcdefghijklmnopqrstuvwxyz"
+def _ranked(scope: TableRow, found: AverageRanks, apart: Collection[frozenset[str]]) -> Iterable[TableRow]:
+    letters, groups = "abcdefghijklmnopqrstuvwxyz", joined(found, apart)
     tail = (found.blocks, found.critical_difference, found.friedman_p)
     for encoding, average in found.average.items():
-        group = "".join(letter for letter, names in zip(letters, found.groups, strict=False) if encoding in names)
+        group = "".join(letter for letter, names in zip(letters, groups, strict=False) if encoding in names)
         yield (*scope, encoding, average, found.reciprocal.get(encoding), group, *tail)
 
 

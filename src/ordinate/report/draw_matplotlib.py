@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate.core.extras import optional
-from ordinate.report.chart import Chart, Figure, Heat, Look, Series, short
-from ordinate.report.colors import COLD, NEUTRAL, WARM
+from ordinate.report.chart import Chart, Figure, Heat, Look, Series, short, thin
+from ordinate.report.colors import COLD, MARK, NEUTRAL, WARM
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,8 @@ def _chart(chart: Chart) -> "Sheet":
     for line in chart.lines:
         axes.axhline(line.y, color="0.5", linewidth=0.6, linestyle=":", zorder=1)
         place: Any = axes.get_yaxis_transform()
-        axes.text(1, line.y, line.label, transform=place, ha="right", va="bottom", fontsize=5.5, color="0.35")
+        # beside the axes, where no curve can cross it
+        axes.text(1.01, line.y, line.label, transform=place, ha="left", va="center", fontsize=5.5, color="0.35")
     if chart.shade:
         axes.axvspan(chart.shade.low, chart.shade.high, color="0.5", alpha=0.13, linewidth=0, zorder=0)
         place = axes.get_xaxis_transform()
@@ -127,6 +128,16 @@ def _legend(sheet: "Sheet", chart: Chart) -> None:
         sheet.legend(handles=handles, loc="outside lower center", ncols=2 if wide else 3, frameon=False)
 
 
+def _labels(axes: "Axes", heat: Heat) -> None:
+    if not heat.labels:
+        axes.locator_params(nbins=4)
+        return
+    at = thin(len(heat.labels), 40)
+    texts, places = [short(heat.labels[index], 16) for index in at], [heat.first + index for index in at]
+    axes.set_xticks(places, texts)
+    axes.set_yticks(places, texts)
+
+
 def _heat(heat: Heat) -> "Sheet":
     """Panels on a fixed grid: matplotlib's own layout takes seconds for a dozen panels."""
     from matplotlib.colors import LinearSegmentedColormap
@@ -137,23 +148,29 @@ def _heat(heat: Heat) -> "Sheet":
     (down, across), first = heat.steps, heat.first - 0.5
     columns, rows = heat.columns, max(-(-len(heat.panels) // heat.columns), 1)
     left, right, top, bottom, gap = 0.34, 0.42, 0.38, 0.3, 0.14  # inches
-    side = min((WIDTH - left - right - gap * (columns - 1)) / columns, 2.2)
-    height = top + bottom + rows * side + (rows - 1) * gap
+    noted = any(panel.note for panel in heat.panels) and columns > 1
+    gap_above = gap + 0.08 * noted
+    side = min((WIDTH - left - right - gap * (columns - 1)) / columns, 2.9 if heat.labels else 2.2)
+    height = top + bottom + rows * side + (rows - 1) * gap_above + 0.08 * noted
     sheet = Sheet(figsize=(WIDTH, height))
     sheet.text(left / WIDTH, 1 - 0.06 / height, short(heat.title, 70), fontsize=7.5, va="top")
     image = None
     for index, panel in enumerate(heat.panels):
         row, column = divmod(index, columns)
-        x, y = left + column * (side + gap), bottom + (rows - 1 - row) * (side + gap)
+        x, y = left + column * (side + gap), bottom + (rows - 1 - row) * (side + gap_above)
         axes = sheet.add_axes((x / WIDTH, y / height, side / WIDTH, side / height))
         deep, wide = panel.values.shape
         edges = (first, first + wide * across, first + deep * down, first)
         aspect: Any = "equal" if heat.square else "auto"
         image = axes.imshow(panel.values, **scale, extent=edges, interpolation="nearest", aspect=aspect)
-        axes.set_title(panel.title, fontsize=5, pad=1.5)
+        between = "\n" if columns > 1 else ": "
+        axes.set_title(f"{panel.title}{between}{panel.note}" if panel.note else panel.title, fontsize=5, pad=1.5)
         last = index + columns >= len(heat.panels)
         axes.tick_params(labelsize=4.5, length=1.5, width=0.4, pad=1, labelleft=column == 0, labelbottom=last)
-        axes.locator_params(nbins=4)
+        _labels(axes, heat)
+        if heat.marks:
+            at, size = np.array(heat.marks) + heat.first, (0.8 * 72 * side / max(deep, wide)) ** 2
+            axes.scatter(at[:, 1], at[:, 0], s=size, marker="s", facecolors="none", edgecolors=MARK, linewidths=0.6)
         axes.set_ylabel(heat.y_title if column == 0 else "", fontsize=5.5, labelpad=1)
         axes.set_xlabel(heat.x_title if last else "", fontsize=5.5, labelpad=1)
     if image is not None:

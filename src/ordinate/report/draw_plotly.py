@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ordinate.report.chart import Chart, Figure, Heat, Look, Panel, Series, short, six_digits
-from ordinate.report.colors import COLD, NEUTRAL, WARM
+from ordinate.report.chart import Chart, Figure, Heat, Look, Panel, Series, short, six_digits, thin
+from ordinate.report.colors import COLD, MARK, NEUTRAL, WARM
 from ordinate.report.table import csv_field
 
 # What a caller hands to plotly with a drawing. Its bar of buttons has one that uploads the data: not from here.
@@ -25,6 +25,7 @@ _LOOKS: dict[Look, tuple[str, float, float]] = {
     "dots": ("markers", 0, 3), "points": ("markers", 0, 13), "rings": ("markers", 0, 13),
     "reference": ("lines", 1.4, 0), "bar": ("lines", 6, 0),
 }  # fmt: skip
+_MOST_LABELS = 40  # along an axis
 _SIGNED = [[0.0, COLD], [0.5, NEUTRAL], [1.0, WARM]]
 
 
@@ -67,7 +68,10 @@ def _chart(chart: Chart) -> dict[str, Any]:
     for line in chart.lines:
         ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": line.y, "y1": line.y}
         layout["shapes"].append({"type": "line", "line": {"color": _GRAY, "width": 1, "dash": "dot"}, **ends})
-        layout["annotations"].append(_words(line.label, x=1, xref="paper", xanchor="right", y=line.y, yanchor="bottom"))
+        beside = {"x": 1.005, "xref": "paper", "xanchor": "left"}  # where no curve can cross it
+        layout["annotations"].append(_words(line.label, y=line.y, yanchor="middle", **beside))
+    if chart.lines:
+        layout["margin"]["r"] = 14 + 7 * max(len(line.label) for line in chart.lines)
     areas = [_area(series) for series in chart.series if series.look == "curve" and series.low]
     return {"data": areas + [_trace(series, named=bool(chart.y_ticks)) for series in chart.series], "layout": layout}
 
@@ -134,46 +138,99 @@ def _error(series: Series) -> dict[str, Any]:
 
 def _heat(heat: Heat) -> dict[str, Any]:
     columns, rows = heat.columns, max(-(-len(heat.panels) // heat.columns), 1)
+    margin = {"l": 46, "r": 10, "t": 34 if heat.labels else 44, "b": 40}
     layout: dict[str, Any] = {
         "autosize": True,
         "height": height(heat),
-        "margin": {"l": 46, "r": 10, "t": 44, "b": 40},
+        "margin": margin,
         "annotations": [],
+        "showlegend": False,
         "coloraxis": {
             "cmin": -heat.top if heat.signed else 0, "cmax": heat.top,
             "colorscale": _SIGNED if heat.signed else "Viridis", "colorbar": {"thickness": 10, "len": 0.9},
         },
     }  # fmt: skip
     (down, across), data = heat.steps, []
-    cell = f"{_text(heat.y_title)} %{{y}}, {_text(heat.x_title)} %{{x}}<br>{_text(heat.value)} %{{z:.3f}}"
+    inside = height(heat) - margin["t"] - margin["b"]
+    title_part = max(0.1 / rows, (42 if any(panel.note for panel in heat.panels) and columns > 1 else 14) / inside)
     for index, panel in enumerate(heat.panels):
         row, column = divmod(index, columns)
         number = "" if index == 0 else str(index + 1)
         left, right = column / columns, (column + 1) / columns - 0.03
-        bottom, top = 1 - (row + 1) / rows + 0.02, 1 - row / rows - 0.1 / rows
+        bottom, top = 1 - (row + 1) / rows + 0.02, 1 - row / rows - title_part
         last = index + columns >= len(heat.panels)
         layout[f"xaxis{number}"] = {
             "domain": [left, right], "anchor": f"y{number}", "showticklabels": last, "nticks": 4, "ticks": "",
             "tickangle": 0, "tickfont": {"size": 9}, "zeroline": False, "showgrid": False, "constrain": "domain",
-            "title": {"text": heat.x_title if last else "", "standoff": 2},
+            "title": {"text": heat.x_title if last else "", "standoff": 2}, **_labels(heat),
         }  # fmt: skip
         layout[f"yaxis{number}"] = {
             "domain": [bottom, top], "anchor": f"x{number}", "showticklabels": column == 0, "nticks": 4, "ticks": "",
             "zeroline": False, "showgrid": False, "title": {"text": heat.y_title if column == 0 else "", "standoff": 2},
-            "autorange": "reversed", "constrain": "domain", "constraintoward": "top",
+            "autorange": "reversed", "constrain": "domain", "constraintoward": "top", **_labels(heat),
         }  # fmt: skip
+        if heat.marks:  # would make room for markers beyond the cells
+            deep, wide = panel.values.shape
+            layout[f"xaxis{number}"]["range"] = [heat.first - 0.5, heat.first + wide - 0.5]
+            layout[f"yaxis{number}"] |= {"range": [heat.first + deep - 0.5, heat.first - 0.5], "autorange": False}
         if heat.square:
             layout[f"yaxis{number}"]["scaleanchor"] = f"x{number}"
+        if panel.rows:  # a line along the row that is pointed at
+            line = {"spikemode": "across", "spikethickness": 1, "spikedash": "solid", "spikecolor": _GRAY}
+            layout[f"yaxis{number}"] |= {"showspikes": True, **line}
         middle = (left + right) / 2
         title = _words(panel.title, x=middle, xref="paper", xanchor="center", y=top, yref="paper", yanchor="bottom")
+        if panel.note:
+            # narrow panels stand close together: two short lines do not run into those of the next
+            note = _text(panel.note)
+            title["text"] += f": {note}" if columns == 1 else f"<br>{note.replace(' on ', ' on<br>')}"
+            title["font"] = {"size": 11 if columns == 1 else 10}
         layout["annotations"].append(title)
         data.append({
             "type": "heatmap", "z": _packed(panel), "x0": heat.first, "dx": across, "y0": heat.first, "dy": down,
             "xaxis": f"x{number}", "yaxis": f"y{number}", "coloraxis": "coloraxis", "name": _text(panel.title),
             "meta": {"name": csv_field(panel.title), "kind": "heat", "columns": list(heat.columns_of_data)},
-            "hovertemplate": f"{cell}<extra>%{{fullData.name}}</extra>",
+            **_hover(heat, panel),
         })  # fmt: skip
+    data += [_marks(heat, "" if index == 0 else str(index + 1)) for index in range(len(heat.panels)) if heat.marks]
     return {"data": data, "layout": layout}
+
+
+def _labels(heat: Heat) -> dict[str, Any]:
+    """What stands at the positions, of many at some of them."""
+    if not heat.labels:
+        return {}
+    at = thin(len(heat.labels), _MOST_LABELS)
+    texts = [html.escape(short(heat.labels[index], 16), quote=False) for index in at]
+    font = {"size": 9 if len(heat.labels) > 20 else 11}
+    return {"tickfont": font, "tickmode": "array", "tickvals": [heat.first + index for index in at], "ticktext": texts}
+
+
+def _hover(heat: Heat, panel: Panel) -> dict[str, Any]:
+    """What is said of a cell, and of its row where there is something to say."""
+    # %{y} would be a label where the axis has labels: rows say themselves which they are
+    named = "%{customdata}" if panel.rows else f"{_text(heat.y_title)} %{{y}}, {_text(heat.x_title)} %{{x}}"
+    shown = (
+        f"{named}<br>{_text(heat.value)} here %{{z:.3f}}"
+        if panel.rows
+        else f"{named}<br>{_text(heat.value)} %{{z:.3f}}"
+    )
+    found: dict[str, Any] = {"hovertemplate": f"{shown}<extra>%{{fullData.name}}</extra>"}
+    if panel.rows:
+        texts = [html.escape(text, quote=False).replace("; ", "<br>") for text in panel.rows]
+        found["customdata"] = [[text] * panel.values.shape[1] for text in texts]
+    return found
+
+
+def _marks(heat: Heat, axis: str) -> dict[str, Any]:
+    """Open squares around marked cells."""
+    cells = max(heat.panels[0].values.shape)
+    size = max(3.0, min(22.0, 0.8 * heat.row_height / cells / heat.columns))
+    return {
+        "type": "scatter", "mode": "markers", "hoverinfo": "skip", "xaxis": f"x{axis}", "yaxis": f"y{axis}",
+        "x": [heat.first + column for _, column in heat.marks], "y": [heat.first + row for row, _ in heat.marks],
+        "marker": {"symbol": "square-open", "size": size, "color": MARK, "line": {"width": 1.5, "color": MARK}},
+    }  # fmt: skip
 
 
 def _packed(panel: Panel) -> dict[str, str]:

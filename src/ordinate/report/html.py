@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
@@ -14,9 +14,13 @@ from ordinate.report.colors import Style, styles
 from ordinate.report.comparison_tables import tables
 from ordinate.report.draw_plotly import SETTINGS, draw, height
 from ordinate.report.figures import MOST_TASKS, figures
+from ordinate.report.glossary import marked, used
+from ordinate.report.method import method, provenance
+from ordinate.report.outcomes import outcomes
 from ordinate.report.ranking import MOST_RANKED
-from ordinate.report.summary import SummaryColumn, summary_columns, summary_note, winner
+from ordinate.report.summary import SummaryColumn, by_score, summary_columns, summary_note, winner
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
+from ordinate.report.task_words import words_of_tasks
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import MOST_LISTED, cell_words, counted, css_class, endpoints_words, unranked_words
@@ -27,6 +31,8 @@ MOST_ROWS = 500  # of a table on the page
 MOST_DOWNLOADED = 20_000  # rows that the page keeps for a download: more make it slow to open
 MOST_RANGES = 60  # columns of a table of scores
 MOST_CHIPS = 100  # encodings named above everything else
+ORDER = "Rows go by the score on the headline range, ranked or not; encodings without one come last."
+KINDS = ("gate", "probability of improvement", "Holm", "critical difference", "pilot seed")  # of tables and alarms
 
 
 def page(comparison: Comparison) -> str:
@@ -37,7 +43,8 @@ def page(comparison: Comparison) -> str:
     looks = styles(comparison.analysis.encodings)
     drawn = figures(comparison)
     shown_tasks = comparison.analysis.tasks[:MOST_TASKS]
-    all_tables = tuple(tables(comparison, [task for task in shown_tasks if len(task.ranges) <= MOST_RANGES]))
+    few = [task for task in shown_tasks if len(task.ranges) <= MOST_RANGES]
+    all_tables = tuple(tables(comparison, few, cells="numbers"))
     anchors = file_names(task.task for task in shown_tasks)
     behind = {
         "settings": SETTINGS,
@@ -46,12 +53,19 @@ def page(comparison: Comparison) -> str:
     }
     results = "".join(comma_separated(table) for table in all_tables if table.name == "results")
     names = ", ".join(task.task for task in shown_tasks[:MOST_LISTED]) + ", ..." * (len(shown_tasks) > MOST_LISTED)
+    summaries = dict(zip((task.task for task in few), (table.name for table in all_tables), strict=False))
+    about = words_of_tasks(comparison)
+    told = [
+        _task(comparison, task, anchors[task.task], drawn)
+        | {"summary": summaries.get(task.task), "about": about.get(task.task)}
+        for task in shown_tasks
+    ]
     machine = asdict(comparison.machine) if comparison.machine else {}
     document: str = template.render(
         title=f"Positional encodings on {names}" if names else "Positional encodings",
         comparison=comparison, analysis=comparison.analysis, version=__version__, chips=MOST_CHIPS,
         colors={name: style.color for name, style in looks.items()},
-        tasks=[_task(comparison, task, anchors[task.task], drawn) for task in shown_tasks],
+        tasks=told, method=method(comparison), made=provenance(comparison), words=used(_prose(told)),
         left_out=_left_out(comparison.analysis),
         families=[_figure(index, figure) for index, figure in enumerate(drawn) if not figure.task],
         tables={table.name: _table(table, looks) for table in all_tables},
@@ -66,10 +80,21 @@ def page(comparison: Comparison) -> str:
 def environment() -> Any:
     """What templates of pages are made with: every text is escaped, and an unknown name is an error."""
     jinja2 = optional("jinja2")
+    from markupsafe import Markup  # comes with jinja2
+
     strict = jinja2.StrictUndefined
     made = jinja2.Environment(autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True)
     made.filters |= {"words": cell_words, "css_class": css_class, "unranked": unranked_words}
+    seen: set[str] = set()  # terms that the page has explained before
+    made.filters["terms"] = lambda text: Markup(marked(text, seen))
+    made.globals["explained"] = seen
     return made
+
+
+def _prose(tasks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The texts whose words are explained."""
+    for task in tasks:
+        yield from (*task["sentences"], *(text for _, text in task["alarms"]), task["note"], *KINDS)
 
 
 def _left_out(analysis: Analysis) -> list[str]:
@@ -117,11 +142,21 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
         "name": task.task, "anchor": f"task-{anchor}", "metric": metric, "lengths": lengths,
         "endpoints": endpoints_words(task), "needs": _needs(comparison.analysis), "analysis": task,
         "sentences": sentences(comparison.analysis, task), "alarms": list(alarm_lines(task.alarms)),
-        "columns": columns, "rows": [_row(task, encoding, columns) for encoding in task.encodings[:MOST_ROWS]],
-        "note": summary_note(task, metric),
+        "columns": columns, "rows": [_row(task, encoding, columns) for encoding in by_score(task)[:MOST_ROWS]],
+        "note": f"{summary_note(task, metric)} {ORDER if len(task.encodings) > 1 else ''}",
+        "outcomes": outcomes(task),
         "charts": [_figure(index, figure) for index, figure in mine if not isinstance(figure, Heat)],
-        "maps": [_figure(index, figure) for index, figure in mine if isinstance(figure, Heat)],
+        "maps": _by_group(mine),
     }  # fmt: skip
+
+
+def _by_group(figures: Sequence[tuple[int, Figure]]) -> dict[str, list[dict[str, Any]]]:
+    """The maps of each encoding."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for index, figure in figures:
+        if isinstance(figure, Heat):
+            found.setdefault(figure.group, []).append(_figure(index, figure))
+    return found
 
 
 def _shown_ranges(task: TaskAnalysis) -> list[Range]:
@@ -154,15 +189,16 @@ def _row(task: TaskAnalysis, encoding: str, columns: Sequence[SummaryColumn]) ->
 
 def _figure(index: int, figure: Figure) -> dict[str, Any]:
     drawn = bool(figure.panels) if isinstance(figure, Heat) else True
+    looks = [f"{panel.title}, {panel.note}" for panel in figure.panels[:1]] if isinstance(figure, Heat) else []
     facts = {"index": index, "name": figure.name, "title": figure.title, "note": figure.note}
-    return {**facts, "drawn": drawn, "height": height(figure)}
+    return {**facts, "drawn": drawn, "looks": looks, "height": height(figure)}
 
 
 def _table(table: Table, looks: dict[str, Style]) -> dict[str, Any]:
     """Cells as text, with the value to sort by."""
     first = first_rows(table, MOST_ROWS)
     numbers = [is_number(index, first) for index in range(len(table.columns))]
-    named = [column.name in ("encoding", "better", "worse") for column in table.columns]
+    named = [column.name in ("encoding", "first", "second") for column in table.columns]
     rows = []
     for index, row in enumerate(first.rows):
         cells = []

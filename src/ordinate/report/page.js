@@ -3,7 +3,8 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const paper = matchMedia("print");
-  const waiting = [...document.querySelectorAll(".plot")];
+  const closed = (place) => place.closest("details:not([open])");
+  const waiting = [...document.querySelectorAll(".plot")].filter((place) => !closed(place));
   const drawn = [];
 
   // Colors come from the style sheet, so that pictures follow the page into the dark and onto paper.
@@ -40,9 +41,21 @@
     for (const place of drawn) Plotly.relayout(place, theme(data.figures[place.dataset.figure].layout));
   }
 
+  // What is folded away has no width yet: it is drawn when it is opened.
+  function unfold(details) {
+    for (const place of details.querySelectorAll(".plot")) {
+      if (!closed(place) && !drawn.includes(place) && !waiting.includes(place)) draw(place);
+    }
+  }
+
+  for (const details of document.querySelectorAll("details")) details.addEventListener("toggle", () => unfold(details));
+
   function forPaper() {
     while (waiting.length) draw(waiting.shift());
-    for (const details of document.querySelectorAll("details")) details.open = true;
+    for (const details of document.querySelectorAll("details")) {
+      details.open = true;
+      unfold(details);
+    }
     again();
   }
 

@@ -14,8 +14,9 @@ from ordinate.report.chart import Figure, file_names
 from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning
 from ordinate.report.json_document import as_json, table_document
+from ordinate.report.latex import latex
 from ordinate.report.study_tables import measured_text, published_text, scores, tables
-from ordinate.report.table import comma_separated, latex, markdown, markdown_text
+from ordinate.report.table import comma_separated, markdown, markdown_text
 from ordinate.report.write import known
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import called, counted, listed, p_words
@@ -25,7 +26,7 @@ from ordinate.studies import measures
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
 
 BOTTOM_LINE = 3  # sentences of a comparison: what to use, where others are higher, how far each holds
-ALREADY_SAID = ("gate", "unfinished")  # by the number of seeds that learned the task
+ALREADY_SAID = ("gate", "unfinished", "budget")  # by the number of seeds that learned the task, and how others ended
 
 
 def show(outcome: StudyOutcome, console: Console) -> None:

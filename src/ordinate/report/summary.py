@@ -1,6 +1,7 @@
 """The summary of a task, one row per encoding: one list of columns, which the terminal, the tables in Markdown, CSV
 and LaTeX, the HTML report, the app and `train` show. A new column is one entry of COLUMNS."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -55,13 +56,15 @@ COLUMNS = (
     ),
     SummaryColumn(
         "learned", "learned", _share, lambda task, encoding: phrases.learned_words(task.learned[encoding]),
-        "seeds at or above the bar in distribution, with the exact 95 % interval of their rate; others are not ranked",
+        "seeds whose final score in distribution is at the bar, with the exact 95 % interval of their rate; others are "
+        "not ranked",
         applies=lambda task: bool(task.learned),
     ),
     SummaryColumn(
         "steps", "steps to learn", _median_steps,
         lambda task, encoding: phrases.steps_words(task.steps.get(encoding), ">"),
-        "the median step at which a seed reached the bar", applies=lambda task: bool(task.steps),
+        "the median step at which seeds that learned the task reached the bar; >: not within so many",
+        applies=lambda task: bool(task.steps),
     ),
     SummaryColumn(
         "reach", "reach", lambda task, encoding: task.reach[encoding].median,
@@ -117,6 +120,18 @@ def _scores(task: TaskAnalysis, r: Range, verdicts: bool) -> SummaryColumn:
     return SummaryColumn(r.name, range_title(task, r), mean, text, range=r)
 
 
+def by_score(task: TaskAnalysis) -> list[str]:
+    """The encodings in the order of the rows: by the score that stands there, ranked or not; without one, last."""
+    sign = -1.0 if task.direction == "lower" else 1.0
+
+    def key(encoding: str) -> float:
+        cell = task.shown.cell(encoding)
+        mean = cell.interval.mean if cell.interval else cell.unranked
+        return math.inf if mean is None else -sign * mean
+
+    return sorted(task.encodings, key=key)
+
+
 def winner(task: TaskAnalysis) -> str | None:
     """The encoding that the tests set above each of the others on the headline range."""
     return task.verdict.use[0] if len(task.verdict.use) == 1 else None
@@ -125,8 +140,9 @@ def winner(task: TaskAnalysis) -> str | None:
 def summary_table(task: TaskAnalysis, metric: str, ranges: Sequence[Range], *, verdicts: bool = True) -> Table:
     """The summary as a table; bold: the winner's score on the headline range."""
     columns = summary_columns(task, ranges, verdicts=verdicts)
-    rows = tuple(tuple(column.cell(task, encoding) for column in columns) for encoding in task.encodings)
-    best = [row for row, encoding in enumerate(task.encodings) if encoding == winner(task)]
+    order = by_score(task)
+    rows = tuple(tuple(column.cell(task, encoding) for column in columns) for encoding in order)
+    best = [row for row, encoding in enumerate(order) if encoding == winner(task)]
     bold = frozenset((row, at) for row in best for at, column in enumerate(columns) if column.range is task.shown)
     title, headers = f"{task.task}: {metric}", tuple(column.column for column in columns)
     return Table(summary_name(task), title, headers, rows, bold, summary_note(task, metric))

@@ -1,4 +1,4 @@
-"""A table, and how it is written as Markdown, CSV and LaTeX."""
+"""A table, and how it is written as Markdown and CSV; `latex` writes it for a paper."""
 
 import csv
 import io
@@ -50,6 +50,8 @@ class Table:
     rows: Sequence[TableRow]
     bold: frozenset[tuple[int, int]] = frozenset()  # row and column of the values to emphasize
     note: str = ""
+    keys: tuple[str, ...] = ("task", "range", "encoding", "better", "worse", "setting")  # columns that name a row
+    printed: tuple[str, ...] = ()  # the columns that a paper has room for; empty: all
 
     def texts(self, escape: Callable[[str], str], bold: str) -> Iterator[list[str]]:
         """The rows as text for people; `bold` is a format for the values to emphasize."""
@@ -114,26 +116,3 @@ def csv_field(value: Value) -> str:
     if value.lstrip().startswith(_FORMULA) or value[:1] in "\t\r\n":
         return value if _NUMBER.fullmatch(value) or not value else f"'{value}"
     return value
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "…": r"\ldots{}",
-}  # fmt: skip
-
-
-def latex(table: Table) -> str:
-    """A table for booktabs; `\\usepackage[T1]{fontenc}` and `\\usepackage{booktabs}` are all it needs."""
-    kinds = "".join("r" if is_number(at, table) else "l" for at in range(len(table.columns)))
-    rows = [[_latex(column.title) for column in table.columns], *table.texts(_latex, r"\textbf{{{}}}")]
-    lines = [" & ".join(cells) for cells in rows]
-    # After \\ a bracket or a star would be read as its option.
-    head, *body = [("{}" + line if line.startswith(("[", "*")) else line) + r" \\" for line in lines]
-    caption = _latex(table.title + (f". {table.note}" if table.note else ""))
-    rule = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule"]
-    return "\n".join([*rule, head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ordinate.report.summary import SummaryColumn, main_ranges, summary_columns
+from ordinate.report.summary import SummaryColumn, by_score, main_ranges, summary_columns
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import at_headline, listed, seeds
 from ordinate.statistics.sentences import sentences
@@ -66,7 +66,7 @@ def _facts(task: TaskAnalysis) -> str:
 
 
 def table(task: TaskAnalysis, width: int | None = None) -> Table:
-    """One row per encoding, best first on the headline range; all other ranges are in the report.
+    """One row per encoding, in the order of scores on the headline range; all other ranges are in the report.
 
     No cell is broken: what does not fit into `width` is left out, beginning with the last of LAST. Titles may be.
     """
@@ -75,7 +75,7 @@ def table(task: TaskAnalysis, width: int | None = None) -> Table:
     columns = [column for column in _columns(task) if column.name in widths]
     for column in columns:
         summary.add_column(column.title, width=widths[column.name])
-    for encoding in task.encodings[:MOST_ENCODINGS]:
+    for encoding in by_score(task)[:MOST_ENCODINGS]:
         word = task.shown.cell(encoding).word
         style = _STYLE.get(word, "") if word else ""
         cells = [Text(_shown(c, task, encoding), style if c.name == "verdict" else "") for c in columns]
@@ -117,7 +117,7 @@ def _room(widths: Mapping[str, int], width: int | None) -> float:
 
 def _cells_width(column: SummaryColumn, task: TaskAnalysis) -> int:
     """Of the longest cell, and of the longest word of the title."""
-    cells = [_shown(column, task, encoding) for encoding in task.encodings[:MOST_ENCODINGS]]
+    cells = [_shown(column, task, encoding) for encoding in by_score(task)[:MOST_ENCODINGS]]
     return max(cell_len(text) for text in (*cells, *column.title.split()))
 
 

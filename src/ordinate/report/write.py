@@ -6,19 +6,26 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.core.errors import InputError, nearest
-from ordinate.report.comparison_tables import results, tables
+from ordinate.report.comparison_tables import Cells, results, tables
+from ordinate.report.glossary import used
 from ordinate.report.json_document import Entries, Lines, as_json, json_pieces, table_document, unfolded
-from ordinate.report.output import make_folder, put
-from ordinate.report.table import Table, comma_separated, latex, markdown, markdown_text
+from ordinate.report.latex import latex
+from ordinate.report.method import method, provenance
+from ordinate.report.outcomes import ENDPOINTS, outcome_lists
+from ordinate.report.output import make_folder, replace_file
+from ordinate.report.table import Table, comma_separated, markdown, markdown_text
+from ordinate.report.task_words import words_of_tasks
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
+from ordinate.statistics.learning import Steps
 from ordinate.statistics.ranks import AverageRanks
-from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.reach import Reach
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import TaskAnalysis
 from ordinate.store.files import refuse_link
 
 FORMATS = ("html", "md", "csv", "tex", "json")
+_CELLS: dict[str, Cells] = {"md": "text", "csv": "numbers", "json": "numbers", "tex": "paper"}
 
 
 def write(
@@ -30,13 +37,14 @@ def write(
     for name in ("report.html", "tables", "figures"):
         refuse_link(folder / name)
     if "html" in wanted:
-        put(folder / "report.html", render(comparison, "html"))
+        replace_file(folder / "report.html", render(comparison, "html"))
     others = [name for name in wanted if name != "html"]
     if others:
         make_folder(folder / "tables")
-        for table in tables(comparison):
-            for name in others:
-                put(folder / "tables" / f"{table.name}.{name}", _one(table, name))
+        for cells in dict.fromkeys(_CELLS[name] for name in others):
+            for table in tables(comparison, cells=cells):
+                for name in (name for name in others if _CELLS[name] == cells):
+                    replace_file(folder / "tables" / f"{table.name}.{name}", _one(table, name))
     if figures:
         _write_figures(comparison, folder / "figures")
     return folder / "report.html"
@@ -63,14 +71,45 @@ def render(comparison: Comparison, format: str) -> str:
     if format == "json":
         return as_json(_document(comparison))
     # The list of runs is too long to read here: it is on the page, in json and in its own file.
-    texts = [_one(table, format) for table in tables(comparison) if table.name != "runs"]
+    texts = [_one(table, format) for table in tables(comparison, cells=_CELLS[format]) if table.name != "runs"]
     if format == "tex":
-        head = [f"made again by: {' '.join(comparison.command.split())}", *_words(comparison)]
+        head = [f"made again by: {' '.join(comparison.command.split())}", *_about(comparison), *_words(comparison)]
         return "\n".join([*(f"% {line}" for line in head), "", *texts])
-    words = "\n".join(f"- {markdown_text(line)}" for line in _words(comparison))
-    fence = "`" * max(3, comparison.command.count("`") + 1)
-    command = f"{fence}\n{comparison.command}\n{fence}"
-    return "\n".join([f"# Positional encodings compared\n\n{words}\n\n{command}\n", *texts])
+    return "\n".join([*_markdown_head(comparison), *texts, *_markdown_end(comparison)])
+
+
+def _markdown_head(comparison: Comparison) -> Iterator[str]:
+    """The tasks, and the words without which no table may be read."""
+    yield f"# Positional encodings compared\n\n{markdown_text(provenance(comparison))}\n"
+    for task, words in words_of_tasks(comparison).items():
+        yield f"**The task {markdown_text(task)}.** {markdown_text(words.words)}\n\n{_fenced(words.example)}\n"
+    yield "\n".join(f"- {markdown_text(line)}" for line in _words(comparison)) + "\n"
+    claims = [(task.task, line) for task in comparison.analysis.tasks for line in outcome_lists(task)]
+    if claims:
+        yield f"## Claims\n\nBy learning (L), score at the headline range (S) or area (A): {markdown_text(ENDPOINTS)}\n"
+        yield "\n".join(f"- {markdown_text(f'{task}: {line}')}" for task, line in claims) + "\n"
+    yield f"{_fenced(comparison.command)}\n"
+
+
+def _markdown_end(comparison: Comparison) -> Iterator[str]:
+    """How it was made, and the words that were used."""
+    lines = method(comparison)
+    if lines:
+        yield "## How it was made\n\n" + "\n".join(f"- {markdown_text(line)}" for line in lines) + "\n"
+    terms = used(_words(comparison))
+    if terms:
+        meanings = (f"- **{markdown_text(term.name)}**: {markdown_text(term.meaning)}" for term in terms)
+        yield "## Words\n\n" + "\n".join(meanings) + "\n"
+
+
+def _fenced(text: str) -> str:
+    fence = "`" * max(3, text.count("`") + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _about(comparison: Comparison) -> list[str]:
+    """One line each, for comments."""
+    return [" ".join(line.split()) for line in (provenance(comparison), *method(comparison)) if line]
 
 
 def _one(table: Table, format: str) -> str:
@@ -96,8 +135,8 @@ def _write_figures(comparison: Comparison, folder: Path) -> None:
         if isinstance(figure, Heat) and not figure.panels:
             continue
         for ending, content in save(figure).items():
-            put(folder / f"{figure.name}.{ending}", content)
-        put(folder / f"{figure.name}.csv", comma_separated(data(figure)))
+            replace_file(folder / f"{figure.name}.{ending}", content)
+        replace_file(folder / f"{figure.name}.csv", comma_separated(data(figure)))
 
 
 def _words(comparison: Comparison) -> list[str]:
@@ -123,9 +162,11 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         **{name: getattr(analysis, name) for name in names},
         "tasks": (_task(comparison, task) for task in analysis.tasks),
         "families": {family: _ranks(ranks) for family, ranks in analysis.families.items()},
-        "tables": Entries((table.name, table_document(table)["rows"]) for table in tables(comparison)),
+        "tables": Entries((table.name, table_document(table)["rows"]) for table in tables(comparison, cells="numbers")),
         "settings": comparison.settings,
         "machine": asdict(comparison.machine) if comparison.machine else {},
+        "made": provenance(comparison),
+        "method": method(comparison),
         "failures": comparison.failures,
     }
 
@@ -137,11 +178,16 @@ def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
         "trained": comparison.trained.get(task.task),
         "ranges": (unfolded(r) | {"ranks": _ranks(r.ranks)} for r in task.ranges),
         "reach": {encoding: unfolded(own) | _middle(own) for encoding, own in task.reach.items()},
-        "steps": {name: unfolded(own) | (_middle(own) if own.seeds else {}) for name, own in task.steps.items()},
+        "steps": {name: _steps(own) for name, own in task.steps.items()},
         "pairs": Lines(unfolded(pair) | {"claim": pair.claim} for pair in task.pairs),
         "sentences": sentences(comparison.analysis, task),
         "alarms": ({"kind": alarm.kind, "facts": vars(alarm), "text": alarm.sentence()} for alarm in task.alarms),
     }
+
+
+def _steps(own: Steps) -> dict[str, Any]:
+    ends = {"ends": [unfolded(end) for end in own.ends], "seeds": own.seeds, "rising": own.rising}
+    return unfolded(own) | ends | (_middle(own) if own.ends else {})
 
 
 def _middle(spread: Reach | Steps) -> dict[str, float | None]:

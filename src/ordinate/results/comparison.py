@@ -85,6 +85,7 @@ class ComparedRun:
     pilot: bool  # its seed chooses learning rates and is never reported
     state: Status | Literal["not started", "running", "interrupted", "failed", "damaged", "done"]
     seconds: float | None  # None: not finished
+    started: str | None = None  # local time of its machine: 2026-01-31 23:59:59; None: not known
 
 
 @dataclass(frozen=True)

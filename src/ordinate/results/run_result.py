@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypedDict
 
 from ordinate.results.serialize import LARGEST, Between
+from ordinate.statistics.learning import TrainingEnd, ended
 from ordinate.statistics.observations import Direction, RangeKey, Split, headline
-from ordinate.statistics.words import Word, words_of
+from ordinate.statistics.words import NOT_FITTED, Word, words_of
 
 Count = Annotated[int, Between(0, LARGEST)]
 Share = Annotated[float, Between(0, 1 + 1e-6)]  # with room for rounding
@@ -109,7 +110,7 @@ class RunResult:
     task: str
     status: Status
     steps: Count
-    learned_at: int | None  # the first step of two checks in a row at the bar
+    learned_at: int | None  # the first step of two checks in a row at the bar; if it stayed there, see `training_end`
     parameters: Count
     encoding_parameters: Count
     metric: str  # accuracy, exact or loss
@@ -171,8 +172,17 @@ class RunResult:
     @property
     def words(self) -> dict[RangeKey, Word | None]:
         """The verdict on each row; None where the task is scored by loss."""
-        words = words_of(self.evaluation, self.bar, self.diverged)
-        return {row.key: word for row, word in zip(self.evaluation, words, strict=True)}
+        words = dict(zip(self.hashes, words_of(self.evaluation, self.bar, self.diverged), strict=True))
+        why = None if self.bar is None else self.training_end().word
+        return {key: why if word is Word.DID_NOT_FIT and why in NOT_FITTED else word for key, word in words.items()}
+
+    def training_end(self, seed: int = 0) -> TrainingEnd:
+        """How the training of this seed ended: whether it learned the task, or why not. Not for a loss."""
+        inside = self.in_distribution
+        (word,) = words_of([inside], self.bar, self.diverged)
+        assert word is not None
+        curve = [record.value for record in self.learning_curve if record.value is not None]
+        return TrainingEnd(seed, ended(word, self.learned_at, curve), inside.score, self.steps, self.learned_at)
 
     @property
     def hashes(self) -> dict[RangeKey, str]:

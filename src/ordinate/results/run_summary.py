@@ -31,10 +31,12 @@ class RunSummary:
     steps: int | None  # the budget
     started: str  # as 2026-01-31 12:00:00
     error: str = ""
+    settings: str = ""  # the hash of all settings but the seed
     inside: float | None = None  # the score at the longest length in distribution
     outside: tuple[OutsideScore, ...] = ()
     headline: str = ""  # the name of the range that encodings are tested on
     score: float | None = None  # there; None for a run that did not learn the task
     word: str = ""  # the verdict there
-    learned_at: int | None = None
+    learned_at: int | None = None  # the step at which a run that learned the task reached the bar
+    training: str = ""  # how training ended, in a few words; empty: the task is scored by loss
     seconds: float | None = None

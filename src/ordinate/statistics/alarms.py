@@ -13,6 +13,7 @@ from ordinate.statistics.looks import MARGIN
 from ordinate.statistics.observations import RangeKey, Split, range_name
 from ordinate.statistics.phrases import called, listed, seeds
 from ordinate.statistics.types import Alarm, Basis, Contrast, Range, TaskEvidence
+from ordinate.statistics.words import Word
 
 CEILING = 0.99  # a common score above it needs no explanation
 NOISE = 0.005  # where the number of sequences is unknown
@@ -307,7 +308,8 @@ class DivergedRuns(Alarm, kind="diverged"):
 
     def sentence(self) -> str:
         what = "the score beyond the trained length is NaN" if self.beyond else "training diverged"
-        return f"{what}: {listed([f'{called(encoding)} (seed {seed})' for encoding, seed in self.runs])}"
+        whose = listed([f"{called(encoding)} (seed {seed})" for encoding, seed in self.runs])
+        return f"{what}: {whose}; lower the learning rate"
 
 
 @dataclass(frozen=True)
@@ -337,7 +339,8 @@ class Floor(Alarm, kind="floor"):
 
 @dataclass(frozen=True)
 class Ceiling(Alarm, kind="ceiling"):
-    """All encodings have the same score within noise, between the floor and 0.99: suspect the data."""
+    """All encodings have the same score within noise, between the floor and 0.99: suspect the data. Not on a
+    positive control, which every encoding should solve."""
 
     split: Split
     length: int
@@ -346,7 +349,7 @@ class Ceiling(Alarm, kind="ceiling"):
 
     @classmethod
     def check(cls, task: TaskEvidence) -> Iterator[Self]:
-        if task.bar is None:
+        if task.bar is None or task.study.positive_control:
             return
         for r, means in zip(task.ranges, task.means, strict=True):
             if _at_floor(r, means) or len(means) < 2 or max(means) >= CEILING or min(means) >= task.bar:
@@ -361,6 +364,26 @@ class Ceiling(Alarm, kind="ceiling"):
         return (
             f"{where}: every encoding has the same score within noise ({span}): suspect the data before the encodings"
         )
+
+
+@dataclass(frozen=True)
+class Budget(Alarm, kind="budget"):
+    """Seeds were below the bar and still rising at the end of their budget: the command gives them more steps."""
+
+    rising: Mapping[str, tuple[int, int, int]]  # encoding: seeds that were rising, of how many, and their budget
+    command: str
+
+    @classmethod
+    def check(cls, task: TaskEvidence) -> Iterator[Self]:
+        counts = {name: (own.words[Word.STILL_RISING], len(own.ends), own.budget) for name, own in task.steps.items()}
+        rising = {name: own for name, own in counts.items() if own[0]}
+        if rising:
+            yield cls(rising, task.study.longer)
+
+    def sentence(self) -> str:
+        whose = [f"{called(name)} ({n} of {seeds(of)}, {at:,} steps)" for name, (n, of, at) in self.rising.items()]
+        command = f"  {self.command}" if self.command else ""
+        return f"still rising when the budget ended: {listed(whose)}; more steps may change the result:{command}"
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,15 @@ from ordinate.statistics.holm import score_tests, seeds_needed
 from ordinate.statistics.large.columns import Observations
 from ordinate.statistics.large.grid import starts
 from ordinate.statistics.large.task_scores import large_task_scores
+from ordinate.statistics.learning import Steps
 from ordinate.statistics.length_curve import Point, area
 from ordinate.statistics.observations import Observation, headline, trained_length
 from ordinate.statistics.pairs import Endpoint, judge
 from ordinate.statistics.phrases import USUAL_SEEDS, few_seeds_words
 from ordinate.statistics.ranks import AverageRanks, ranks
-from ordinate.statistics.reach import OTHER_BARS, Reach, Steps, reach_of
+from ordinate.statistics.reach import OTHER_BARS, Reach, reach_of
 from ordinate.statistics.types import Analysis, Basis, Contrast, StudyFacts, TaskAnalysis, TaskEvidence
+from ordinate.statistics.unfit_reasons import with_unfit_reasons
 from ordinate.statistics.verdict import conclude
 from ordinate.statistics.words import Score
 
@@ -40,7 +42,7 @@ def analyze(
     """All statistics of a comparison.
 
     By task: `planned` names all its encodings, so that one without any score is still in the table and in the number
-    of seeds that are needed; `study` has what scores alone cannot show; `steps` are those that learning took.
+    of seeds that are needed; `study` has what scores alone cannot show; `steps` are those of training.
     """
     planned, study, steps = planned or {}, study or {}, steps or {}
     tasks = [_ScoredTask(scores) for scores in _scores(observations, planned, alpha)]
@@ -169,7 +171,7 @@ class _ScoredTask:
             trained=self.trained,
             encodings=best_first,
             seeds=tuple(self.seeds),
-            ranges=tuple(self.ranges),
+            ranges=with_unfit_reasons(self.ranges, steps) if steps else tuple(self.ranges),
             headline=self.headline,
             learned=learned,
             reach={e: self._reach(e) for e in best_first} if self.gated else {},
@@ -178,7 +180,7 @@ class _ScoredTask:
             means=self._means(Basis.SCORES),
             areas=self._means(Basis.AREA),
             verdict=conclude(best_first, self.shown, pairs, learned, needed),
-            alarms=alarms_of(self._evidence(learned, study, pairs, needed)),
+            alarms=alarms_of(self._evidence(learned, study, pairs, needed, steps)),
             unknown={e: len(self.runs[e]) - len(own) for e, own in flags.items() if len(own) < len(self.runs[e])},
         )
 
@@ -203,7 +205,12 @@ class _ScoredTask:
         return reach_of([run.crossing for run in known], longest, self.trained, others)
 
     def _evidence(
-        self, learned: Mapping[str, tuple[int, int]], study: StudyFacts, pairs: Sequence[Contrast], needed: int
+        self,
+        learned: Mapping[str, tuple[int, int]],
+        study: StudyFacts,
+        pairs: Sequence[Contrast],
+        needed: int,
+        steps: Mapping[str, Steps],
     ) -> TaskEvidence:
         lost = [(encoding, run) for encoding, own in self.runs.items() for run in own if run.diverged]
         return TaskEvidence(
@@ -220,6 +227,7 @@ class _ScoredTask:
             study=study,
             shown=self.shown,
             pairs=pairs,
+            steps=steps,
         )
 
 

@@ -26,7 +26,7 @@ def evidence(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     """What the tests allow to be said, learning first, and what so few seeds cannot see."""
     lines, better = [], "higher score" if task.direction == "higher" else "lower loss"
     titles = {
-        Basis.LEARNING: "Learned in more seeds",
+        Basis.LEARNING: "Learned in more seeds" + " within the budget" * any(s.rising for s in task.steps.values()),
         Basis.SCORES: f"{capital(better)} {at_headline(task)}",
         Basis.AREA: f"{capital(better)} {covered(task)}" if task.areas else "",
     }

@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 
 from ordinate.statistics.interval import Interval, rate_interval
-from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.learning import Steps, TrainingEnd
+from ordinate.statistics.reach import Reach
 from ordinate.statistics.types import Cell, Contrast, Outcome, Range, TaskAnalysis
-from ordinate.statistics.words import Word
+from ordinate.statistics.words import NOT_FITTED, Word
 
 USUAL_SEEDS = 6  # of a comparison; fewer make it preliminary
 MOST_LISTED, FIRST = 40, 12  # names that a sentence lists; of more than that, so many
@@ -58,6 +59,11 @@ def counted(n: int, thing: str) -> str:
     return f"{n} {thing}{'s' * (n != 1)}"
 
 
+def span(values: Sequence[int]) -> str:
+    """`54`, `54 to 108`, of numbers in their order."""
+    return f"{values[0]:,}" if values[0] == values[-1] else f"{values[0]:,} to {values[-1]:,}"
+
+
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -71,8 +77,8 @@ def cell_words(cell: Cell) -> str:
     if cell.word is None:
         counts = sorted(cell.words.items(), key=lambda item: -item[1])
         return "mixed: " + ", ".join(f"{n} {_PLURAL.get(word, word) if n > 1 else word}" for word, n in counts)
-    if cell.word is Word.DID_NOT_FIT and cell.inside is not None and cell.interval is None:
-        return f"did not fit ({below_bar(cell.inside, cell.bar)})"
+    if cell.word in NOT_FITTED and cell.inside is not None and cell.interval is None:
+        return f"{cell.word} ({below_bar(cell.inside, cell.bar)})"
     return cell.word.value
 
 
@@ -139,10 +145,14 @@ def covered(task: TaskAnalysis) -> str:
 
 
 def reach_words(reach: Reach | None) -> str:
-    """`2.3x`, `2.3x (1.9x to 3x)`, `4x+` at the longest tested length, `-` where no seed learned the task."""
+    """`2.3x`, `2.3x (1.9x to 3x)`, `4x+` at the longest tested length, `-` where no seed learned the task.
+
+    Where most seeds did not: `1x (of 1 of 3 seeds)`.
+    """
     if reach is None or reach.median is None:
         return "-"
     parts = reach_span(reach)
+    parts += [] if reach.by_most else [f"of {len(reach.learned)} of {seeds(len(reach.seeds))}"]
     return _multiple(reach, reach.median) + (f" ({'; '.join(parts)})" if parts else "")
 
 
@@ -168,6 +178,24 @@ def untested(reach: Reach) -> list[str]:
         return []
     whose = "" if reach.untested == len(reach.learned) else f"{reach.untested} of {len(reach.learned)} "
     return [f"{whose}not tested {'at the next length' if reach.longest > 1 else 'beyond'}"]
+
+
+def training_words(end: TrainingEnd, bar: float | None) -> str:
+    """How the training of one seed ended: `not within 1,500 steps, still rising (0.88)`."""
+    final = "" if end.score is None else f" ({below_bar(end.score, bar)})"
+    match end.word:
+        case Word.SOLVES:
+            return f"learned at step {end.reached:,}" if end.reached else f"learned by its last step, {end.steps:,}"
+        case Word.STILL_RISING:
+            return f"not within {end.steps:,} steps, still rising{final}"
+        case Word.LOST_AGAIN:
+            return f"reached the bar at step {end.reached:,}, ended below it{final}"
+        case Word.DIVERGED:
+            return f"diverged at step {end.steps:,}"
+        case Word.AT_CHANCE:
+            return f"at chance after {end.steps:,} steps{final}"
+        case _:
+            return f"not learned in {end.steps:,} steps{final}"
 
 
 def steps_words(steps: Steps | None, more_than: str = "more than ") -> str:

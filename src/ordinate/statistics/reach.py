@@ -1,4 +1,4 @@
-"""How far what was learned holds, and how long learning took."""
+"""How far what was learned holds."""
 
 import math
 from collections.abc import Mapping
@@ -23,6 +23,11 @@ class Reach:
     @property
     def learned(self) -> tuple[float, ...]:
         return tuple(sorted(value for value in self.seeds if value is not None))
+
+    @property
+    def by_most(self) -> bool:
+        """Whether at least half of the seeds learned the task: otherwise the encoding as such holds nowhere."""
+        return 2 * len(self.learned) >= len(self.seeds)
 
     @property
     def median(self) -> float | None:
@@ -60,30 +65,3 @@ def _outside(n: int) -> int:
         left_out += 1
         tail += math.comb(n, left_out) * 2.0 ** (1 - n)
     return left_out
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Steps that the seeds of one encoding took to learn a task; none: more than its budget."""
-
-    seeds: tuple[int | None, ...]
-    budget: int
-    fastest: tuple[str, int] | None = None  # the encoding, and its steps, of which the budget is a multiple
-    rising: bool = False  # most seeds were still improving at the end
-
-    @property
-    def _sorted(self) -> list[int]:
-        return sorted(self.budget + 1 if step is None else step for step in self.seeds)
-
-    def _within(self, step: int) -> int | None:
-        return step if step <= self.budget else None
-
-    @property
-    def median(self) -> int | None:
-        """The lower one of two."""
-        return self._within(median_low(self._sorted))
-
-    @property
-    def interval(self) -> tuple[int | None, int | None]:
-        """The fewest and the most."""
-        return self._within(self._sorted[0]), self._within(self._sorted[-1])

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from ordinate.statistics.alarms import Unfinished
 from ordinate.statistics.evidence import FEW, at_floor, evidence
-from ordinate.statistics.gap import share_kept
+from ordinate.statistics.learning_sentences import holds, kept, not_learned
 from ordinate.statistics.looks import MARGIN
 from ordinate.statistics.phrases import (
     MOST_PARTS,
     at_headline,
-    below_bar,
     called,
     capital,
     counted,
@@ -19,16 +18,11 @@ from ordinate.statistics.phrases import (
     named,
     range_title,
     range_words,
-    reach_multiple,
-    reach_span,
     seeds,
 )
-from ordinate.statistics.reach import Reach
 from ordinate.statistics.types import Analysis, Basis, Cell, Finding, Range, TaskAnalysis
 from ordinate.statistics.verdict import matters
 from ordinate.statistics.words import Word
-
-MOST_OF_IT = 0.7  # the share of a score that is worth a "but" where the task was not learned
 
 
 def verdicts(analysis: Analysis) -> list[str]:
@@ -52,10 +46,10 @@ def _bottom_line(analysis: Analysis, task: TaskAnalysis) -> list[str]:
     """Which to use and where it loses, or what was seen; how far each holds; what those keep that did not learn it."""
     finding = task.verdict.finding
     if finding is Finding.NOT_LEARNED:
-        return [_not_learned(task), *_kept(task)]
+        return [not_learned(task), *kept(task)]
     if finding is Finding.ALONE:
-        first = _holds(task) or [f"The mean of {named(task.encodings[:1])} is {_number(task.shown.cells[0])}."]
-        return [*first, *_kept(task)]
+        first = holds(task) or [f"The mean of {named(task.encodings[:1])} is {_number(task.shown.cells[0])}."]
+        return [*first, *kept(task)]
     if finding is Finding.USE:
         names = listed([called(name) for name in task.verdict.use], "or")
         best_first = " (best mean first)" if len(task.verdict.use) > 1 else ""
@@ -63,27 +57,10 @@ def _bottom_line(analysis: Analysis, task: TaskAnalysis) -> list[str]:
             f"Use {names}{best_first}: {_above(task)}",
             *_loses(task),
             *_slightly_above(task),
-            *_holds(task),
-            *_kept(task),
+            *holds(task),
+            *kept(task),
         ]
-    return [*_holds(task), *_open(task, analysis.seeds_needed), *_kept(task)]
-
-
-def _kept(task: TaskAnalysis) -> list[str]:
-    """What encodings that no seed learned the task with keep of what they learned, each at its longest length."""
-    longer = [r for r in task.ranges if r.split == "ood"]
-    if task.inside is None:
-        return []
-    parts = []
-    for name in (name for name, (good, of) in task.learned.items() if of and not good):
-        inside = task.inside.cell(name).inside
-        longest = next((r for r in reversed(longer) if r.cell(name).unranked is not None), None)
-        kept = None if longest is None else share_kept(task, name, longest)
-        if inside is not None and longest is not None and kept is not None:
-            verb = "but keeps" if kept >= MOST_OF_IT else "and keeps"
-            learned = f"{called(name)} does not learn it ({below_bar(inside, task.bar)})"
-            parts.append(f"{learned} {verb} {100 * kept:.0f} % of that at {range_title(task, longest)}")
-    return [f"Not ranked: {'; '.join([*parts[:MOST_PARTS], *more(parts, 'encoding')])}."] if parts else []
+    return [*holds(task), *_open(task, analysis.seeds_needed), *kept(task)]
 
 
 def _loses(task: TaskAnalysis) -> list[str]:
@@ -114,52 +91,6 @@ def _slightly_above(task: TaskAnalysis) -> list[str]:
         for pair in pairs
     ]
     return [f"{'; '.join(parts[:MOST_PARTS])}, below the smallest effect that counts ({MARGIN:g})."] if parts else []
-
-
-def _holds(task: TaskAnalysis) -> list[str]:
-    """How far each holds: `rope holds to at least 4x; alibi did not learn it.`"""
-    groups: dict[tuple[float, str], list[str]] = {}
-    for encoding, reach in task.reach.items():
-        if reach.median is not None:
-            groups.setdefault((reach.median, _spread(reach)), []).append(encoding)
-    parts: list[str] = []
-    by_median = sorted(groups.items(), key=lambda item: -item[0][0])
-    for (median, spread), members in by_median[:MOST_PARTS]:
-        who, one = named(members), len(members) == 1
-        if not median:
-            parts.append(f"{who} {'is' if one else 'are'} below the bar at the shortest tested length already{spread}")
-            continue
-        verb = (" holds" if one else " hold") if not parts else ""
-        parts.append(f"{who}{verb} to {reach_multiple(task.reach[members[0]], median)}{spread}")
-    parts += more(by_median, "such group")
-    tried = [name for name, reach in task.reach.items() if not reach.learned and reach.seeds]
-    untried = [name for name, reach in task.reach.items() if not reach.seeds and name not in task.unknown]
-    parts += _not_learned_by(task, tried)
-    has = "has" if len(untried) == 1 else "have"
-    parts += [f"{named(untried)} {has} no result"] if untried else []
-    return [f"{'; '.join(parts)}."] if parts else []
-
-
-def _not_learned_by(task: TaskAnalysis, names: Sequence[str]) -> list[str]:
-    """`alibi did not learn it (432 steps, 8 times the 54 of rope; still rising)`."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        steps = task.steps.get(name)
-        ended = []
-        if steps is not None and steps.fastest is not None:
-            fastest, own = steps.fastest
-            ended.append(f"{steps.budget} steps, {steps.budget / own:.0f} times the {own} of {called(fastest)}")
-        ended += ["still rising"] if steps and steps.rising else []
-        groups.setdefault(f" ({'; '.join(ended)})" if ended else "", []).append(name)
-    return [f"{named(members)} did not learn it{why}" for why, members in groups.items()]
-
-
-def _spread(reach: Reach) -> str:
-    """What the median of an encoding hides."""
-    parts = reach_span(reach)
-    if len(reach.learned) < len(reach.seeds):
-        parts.append(f"learned by {len(reach.learned)} of {seeds(len(reach.seeds))}")
-    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _missing(task: TaskAnalysis) -> list[str]:
@@ -217,13 +148,19 @@ def _above(task: TaskAnalysis) -> str:
     endpoint = {
         Basis.SCORES: f"{at_headline(task)} (mean {scores})",
         Basis.AREA: f"{covered(task) if task.areas else ''} (mean {areas})",
-        Basis.LEARNING: "by the number of seeds that learned the task",
+        Basis.LEARNING: f"by the number of seeds that learned the task{_rising(task, use)}",
     }
     parts = [f"above {named(who)} {' and '.join(endpoint[b] for b in own)}" for own, who in groups.items() if own]
     shown = {basis for own in groups for basis in own if basis is not Basis.LEARNING}
     cannot = [name for name in groups.get((), []) if not task.learned or task.learned[name][0]]
     end = [f"{named(cannot)} cannot go to {range_words(task)}"] if cannot else []
     return "; ".join([", ".join(parts) + at_floor(task, use, shown), *end]) + "."
+
+
+def _rising(task: TaskAnalysis, use: Sequence[str]) -> str:
+    """That learning is judged within a budget, where others were still rising at its end."""
+    late = [name for name, steps in task.steps.items() if steps.rising and name not in use]
+    return f" within the budget (still rising at its end: {named(late)})" if late else ""
 
 
 def _open(task: TaskAnalysis, needed: int) -> list[str]:
@@ -244,7 +181,7 @@ def _open(task: TaskAnalysis, needed: int) -> list[str]:
     if task.reach and not any({Word.SOLVES, Word.PARTIAL} & cell.words.keys() for cell in r.cells):
         return [f"{capital(at_headline(task))} every encoding that has a score is at the floor ({r.floor:.3f})."]
     short = [cell.encoding for cell in r.cells if 0 < len(cell.seeds) < needed <= len(task.seeds)]
-    tied = named([cell.encoding for cell in means if _number(cell) == _number(best)])
+    tied = listed([_with_few_seeds(cell) for cell in means if _number(cell) == _number(best)])
     small = any(pair.claim and pair.basis is not Basis.LEARNING for pair in task.pairs)
     by = f" by {MARGIN:g}" if small and task.bar is not None else ""
     what = f"Not one encoding is shown to be above all others{by} {at_headline(task)}"
@@ -252,6 +189,12 @@ def _open(task: TaskAnalysis, needed: int) -> list[str]:
         few = f"{'has' if len(short) == 1 else 'have'} fewer than the {seeds(needed)} that it takes"
         what = f"No recommendation {at_headline(task)}, where {named(short)} {few}"
     return [f"{what}; the best mean there, {_number(best)}, is that of {tied}."]
+
+
+def _with_few_seeds(cell: Cell) -> str:
+    """An encoding, and how many of its seeds its mean is of where most do not count."""
+    n = cell.interval.n if cell.interval else 0
+    return called(cell.encoding) + f" (of {n} of {seeds(len(cell.seeds))})" * (2 * n < len(cell.seeds))
 
 
 def _split(task: TaskAnalysis) -> str:
@@ -271,22 +214,6 @@ def _split(task: TaskAnalysis) -> str:
     ]
     lost = f"; but {'; '.join(against[:FEW])}" if against and len(task.verdict.best) == 1 else ""
     return f"No single recommendation: best {', '.join(parts)}{lost}."
-
-
-def _not_learned(task: TaskAnalysis) -> str:
-    r = next((r for r in reversed(task.ranges) if r.split == "id"), task.ranges[0])
-    words = {word for cell in r.cells for word in cell.words}
-    closest = max(r.cells, key=lambda cell: cell.inside if cell.inside is not None else -1.0)
-    at = (
-        f"{named([closest.encoding])} comes closest, {closest.inside:.3f}" if closest.inside is not None else "no score"
-    )
-    if words <= {Word.DIVERGED, Word.AT_CHANCE}:
-        at = "every run diverged" if words == {Word.DIVERGED} else "every one is at the floor"
-    scored = " that has scores in distribution" if task.unknown else ""
-    return (
-        f"Not one encoding{scored} learned {task.task} with this budget ({at}, bar {task.bar:g}), so nothing can be "
-        "said about longer sequences: train longer, or make the task easier."
-    )
 
 
 def _number(cell: Cell) -> str:

@@ -9,9 +9,10 @@ from typing import ClassVar, Literal, Self
 
 from ordinate.statistics.improvement import Improvement
 from ordinate.statistics.interval import Interval
+from ordinate.statistics.learning import Steps
 from ordinate.statistics.observations import Direction, RangeKey, Split, range_name
 from ordinate.statistics.ranks import AverageRanks
-from ordinate.statistics.reach import Reach, Steps
+from ordinate.statistics.reach import Reach
 from ordinate.statistics.tests import Difference
 from ordinate.statistics.words import Word
 
@@ -70,7 +71,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two encodings on one endpoint; `better` has the higher mean (for a loss, the lower)."""
+    """Two encodings on one endpoint; `better` has the higher mean (for a loss, the lower), unless both are equal."""
 
     better: str
     worse: str
@@ -139,6 +140,8 @@ class StudyFacts:
     runs: int = 0  # that are planned
     arms: tuple[ArmFacts, ...] = ()
     earlier: tuple[int, ...] = ()  # numbers of seeds with which the same comparison was finished before
+    positive_control: bool = False  # every encoding should solve the task, so equal scores are expected
+    longer: str = ""  # the command that gives encodings that were still rising more steps, if any were
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,7 @@ class TaskEvidence:
     study: StudyFacts
     shown: Range  # the headline range
     pairs: Sequence[Contrast]
+    steps: Mapping[str, Steps] = field(default_factory=dict)  # as in TaskAnalysis
 
     @cached_property
     def means(self) -> list[list[float]]:
@@ -196,6 +200,9 @@ class Finding(StrEnum):
     OPEN = "not shown"  # they do not
 
 
+Level = Literal["success", "info", "warning"]  # of a box on a page
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What the tests allow to be said about a task."""
@@ -207,6 +214,18 @@ class Verdict:
     best: Mapping[Basis, tuple[str, ...]] = field(
         default_factory=dict
     )  # without `use`: above all others by one endpoint
+
+    @property
+    def claims(self) -> bool:
+        """Whether some encoding is shown to be above all others, by one endpoint at least."""
+        return bool(self.use or self.best)
+
+    @property
+    def level(self) -> Level:
+        """How a page shows it: a success only if something is claimed, a warning where nothing can be compared."""
+        if self.claims:
+            return "success"
+        return "warning" if self.finding is Finding.NOT_LEARNED else "info"
 
 
 @dataclass(frozen=True)
@@ -222,9 +241,10 @@ class TaskAnalysis:
     seeds: tuple[int, ...]
     ranges: tuple[Range, ...]  # id, then ood, then shift, by length
     headline: int  # which of the ranges encodings are tested on
-    learned: dict[str, tuple[int, int]]  # encoding: seeds that learned the task, of how many of which that is known
+    # encoding: seeds whose final score in distribution is at the bar, of how many that have one
+    learned: dict[str, tuple[int, int]]
     reach: dict[str, Reach]  # encoding: how far it holds; both empty for a loss, and without scores in distribution
-    steps: dict[str, Steps]  # encoding: how long learning took, where that is known
+    steps: dict[str, Steps]  # encoding: how its training went, where that is known
     pairs: tuple[Contrast, ...]  # those that have seeds to compare, learning first
     means: dict[str, float]  # encoding: the headline mean over all seeds, those that did not learn at the floor
     areas: dict[

@@ -20,9 +20,13 @@ class Word(StrEnum):
     PARTIAL = "partial"  # above the floor's band
     FITS = "fits"  # learned in distribution, at the floor there
     UNKNOWN = "not scored in distribution"  # so whether it learned the task is unknown
+    # Of a run that did not fit, where the course of its training is known (see `learning`):
+    STILL_RISING = "still rising"  # below the bar at the end of its budget, and still improving
+    LOST_AGAIN = "lost again"  # at the bar on the way, below it at the end
 
 
-FAILED = (Word.DIVERGED, Word.AT_CHANCE, Word.DID_NOT_FIT)  # words of a seed that did not learn the task, or broke down
+NOT_FITTED = (Word.DID_NOT_FIT, Word.STILL_RISING, Word.LOST_AGAIN)  # above the floor, below the bar in distribution
+FAILED = (Word.DIVERGED, Word.AT_CHANCE, *NOT_FITTED)  # words of a seed that did not learn the task, or broke down
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class ScoredRow(Protocol):
 
 
 def words_of(rows: Sequence[ScoredRow], bar: float | None, diverged: bool = False) -> list[Word | None]:
-    """The words of one run, one for each of its rows.
+    """The words of one run, one for each of its rows, from its scores alone.
 
     Rows of `ood` and `shift` are judged by the longest row of `id` first, and unknown without one; all others by
     themselves. A task scored by loss (no bar) has no words.

@@ -36,7 +36,7 @@ def open_examples() -> Store:
 def _unpacked(archive: Path) -> Path:
     """A folder in the user's cache, named by the archive's content: another version of the program has its own."""
     try:
-        folder = _cache() / f"examples-{_digest(archive)}"
+        folder = cache_folder() / f"examples-{_digest(archive)}"
     except RuntimeError:  # the home directory of this user is unknown
         return _temporary(archive)
     if not folder.is_dir():
@@ -48,7 +48,7 @@ def _unpacked(archive: Path) -> Path:
     return folder
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
     """Where programs keep what they can make again."""
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (given if given.is_absolute() else Path.home() / ".cache") / "ordinate"

@@ -16,17 +16,17 @@ from ordinate.core.errors import InputError
 
 Record = dict[str, Any]
 LONGEST_LINE = 2**20  # bytes of one record
-LARGEST = 2**26  # bytes of a document that is read whole: those of a store have at most some hundred thousand
+LARGEST = 2**24  # bytes of a document that is read whole: those of a store have at most some hundred thousand
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A file to write that replaces another as a whole: temporary name, sync, rename, sync of the folder."""
     if path.is_dir():
         raise InputError(f"{path} is a folder, where a file belongs: move it away")
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")  # machines that share a store may share a pid
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -44,8 +44,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         os.close(folder)
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    with replacing(path) as file:
+def write_atomic(path: Path, data: bytes, mode: int = 0o666) -> None:
+    with replacing(path, mode) as file:
         file.write(data)
 
 

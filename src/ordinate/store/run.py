@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ordinate.core.config import digest
 from ordinate.core.errors import InputError, OtherVersionError, brief
 from ordinate.results.run_result import LanguageModelResult, Machine, Record, RunResult, StoredConfig
 from ordinate.results.run_summary import RunState
@@ -41,9 +42,12 @@ class Run:
         refuse_link(self.folder)
         content = read_json(self.folder / "config.json")
         try:
-            return read(StoredConfig, content, "configuration")
+            config = read(StoredConfig, content, "configuration")
+            if (named := digest(config)) != self.id:
+                raise ValueError(f"of run {named}")
         except ValueError as error:
-            raise InputError(f"{self.folder / 'config.json'} is damaged ({error}): move it away") from error
+            raise InputError(f"{self.folder / 'config.json'} is damaged ({error}): move the folder away") from error
+        return config
 
     @property
     def machine(self) -> Machine:
@@ -74,6 +78,8 @@ class Run:
         for number, line in enumerate(self.journal.read(size), start=1):
             try:
                 record = read(Record, line, "record")
+                if record.run != self.id:
+                    raise ValueError(f"of run {record.run}")
                 if record.step < last:
                     raise ValueError(f"step {record.step} follows step {last}")
             except ValueError as error:

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from ordinate.core.errors import InputError, error_text
-from ordinate.results.run_result import encoding_name
+from ordinate.results.run_result import StoredConfig, encoding_name
 from ordinate.results.run_summary import OutsideScore, RunSummary
 from ordinate.results.serialize import read, write
 from ordinate.statistics.observations import range_name
+from ordinate.statistics.phrases import training_words
 from ordinate.store.files import LONGEST_LINE, Journal, parse_json, refuse_link, regular, write_atomic
 from ordinate.store.run import Run
 from ordinate.store.store import Store
 
-VERSION = 4  # raised when `summarize` changes, so that all rows are computed again
+VERSION = 5  # raised when `summarize` changes, so that all rows are computed again
 LARGEST = 2**29  # bytes: half a million rows
 # Verdicts of runs that learned the task, whose scores out of distribution are shown; empty where loss is the score.
 REPORTED = ("solves", "partial", "fits", "")
@@ -107,13 +108,13 @@ def summarize(run: Run) -> RunSummary:
     config, state = run.config, run.state
     about = dict(
         run=run.id, task=config["task"], encoding=encoding_name(config), seed=config["seed"], rate=config["lr"],
-        steps=config["steps"], started=_started(run),
+        steps=config["steps"], started=started(run), settings=_settings(config),
     )  # fmt: skip
     if state != "done":
         return RunSummary(**about, state=state, step=run.step, error=run.error)  # type: ignore[arg-type]
     result = run.result
     words = {key: word or "" for key, word in result.words.items()}
-    shown = result.headline
+    shown, end = result.headline, None if result.bar is None else result.training_end()
     return RunSummary(
         **about,  # type: ignore[arg-type]
         state="diverged" if result.diverged else "done",
@@ -123,12 +124,19 @@ def summarize(run: Run) -> RunSummary:
         headline=range_name(*shown.key),
         score=shown.score if words[shown.key] in REPORTED else None,
         word=words[shown.key],
-        learned_at=result.learned_at,
+        learned_at=end.learned_at if end else None,
+        training=training_words(end, result.bar) if end else "",
         seconds=result.seconds,
     )
 
 
-def _started(run: Run) -> str:
+def _settings(config: StoredConfig) -> str:
+    """The hash of all settings but the seed: runs that differ in nothing else have the same."""
+    shared = {key: value for key, value in config.items() if key != "seed"}
+    return sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def started(run: Run) -> str:
     """When the run began: from its log, even if its files were copied since."""
     try:
         with open(run.folder / "log.txt", encoding="utf-8", errors="replace", opener=regular) as file:

@@ -23,7 +23,8 @@ from ordinate.store.pack import BLOCK, MANIFEST, PLACE, SCHEMA, ArchiveMember, f
 
 MOST_FILES = 200_000
 MOST_BYTES = 50 * 2**30
-LARGEST_MANIFEST = 64 * 2**20
+LINE = 200  # bytes of a line of the manifest beside the name: a size, a hash and punctuation
+MARKS = (b"[", b"{", b",", b":")  # which begin or separate values: few of them cannot make many objects
 LOCK = "lock"
 # What reading a damaged zip file can end in.
 BROKEN = (BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, IndexError, OverflowError)
@@ -131,7 +132,10 @@ def _odd(entry: ZipInfo) -> str:
 def _manifest(archive: ZipFile, file: Path, names: set[str]) -> list[ArchiveMember]:
     if MANIFEST not in names:
         raise InputError(f"{file} is not a packed store: it has no {MANIFEST}")
-    text = b"".join(_blocks(archive, file, ArchiveMember(MANIFEST, LARGEST_MANIFEST, "")))
+    most = sum(len(json.dumps(name)) + LINE for name in names)
+    text = b"".join(_blocks(archive, file, ArchiveMember(MANIFEST, most, "")))
+    if sum(map(text.count, MARKS)) > sum(sum(map(name.encode().count, MARKS)) + 2 * len(MARKS) for name in names):
+        raise InputError(f"{file} is refused: its {MANIFEST} has more entries than the archive has files")
     try:
         content = json.loads(text)
         schema, files = content["schema"], content["files"]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ordinate.core.config import digest, to_dict
+from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError, OtherVersionError, error_text
 from ordinate.store import Run, Store
 from ordinate.store.check import LOCK, Fault, bad_folder, left, leftover, look_at_files
@@ -64,7 +64,7 @@ def studies(store: Store) -> list[str]:
 
 def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
     try:
-        look_at_files(folder, (LOCK, "driver"))
+        look_at_files(folder, (LOCK, "driver", "log.txt"))
         study_store.find(store, folder.name)
     except OtherVersionError as error:
         yield Fault(folder, str(error), other=True)
@@ -79,11 +79,13 @@ def _of_study(store: Store, folder: Path) -> Iterator[Fault]:
 
 def _of_report(folder: Path) -> Iterator[Fault]:
     """Something else in the place of a file that a report would write."""
-    page = folder / "report.html"
-    if os.path.lexists(page) and (page.is_symlink() or not page.is_file()):
-        yield Fault(page, f"{page} is not a file: move it away")
-    for name in ("tables", "figures"):
-        yield from bad_folder(folder / name)
+    files = [folder / "report.html"]
+    for inner in (folder / "tables", folder / "figures"):
+        yield from bad_folder(inner)
+        files += sorted(inner.iterdir()) if inner.is_dir() and not folder_fault(inner) else ()
+    for path in files:
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+            yield Fault(path, f"{path} is not a file: move it away")
 
 
 def runs_of(store: Store, kept: StoredStudy) -> set[str]:
@@ -100,11 +102,11 @@ def _runs_of(state: StudyState, kept: StoredStudy) -> tuple[set[str], bool]:
 def runs_to_pack(store: Store, kept: StoredStudy) -> set[str]:
     """Those of its runs that are there; while some are missing, all that may be read once they are not."""
     ours, missing = _runs_of(StudyState(kept.study, store), kept)
-    ours |= _alike(store, kept) if missing else set()
+    ours |= runs_alike(store, kept) if missing else set()
     return {name for name in ours if os.path.lexists(store.run(name).folder)}
 
 
-def _alike(store: Store, kept: StoredStudy) -> set[str]:
+def runs_alike(store: Store, kept: StoredStudy) -> set[str]:
     """The runs of a store that differ from those of a study in nothing but their seed, rate and budget."""
     bases = [_without_budget(json.loads(json.dumps(to_dict(base)))) for _, _, base in kept.study.bases]
     found = set()
@@ -137,6 +139,5 @@ def _alone(store: Store, path: Path) -> str | None:
     with suppress(InputError):
         if path.parent == store.folder / "studies":
             return study_store.find(store, path.name).command
-        config = Run(path).config
-        return rerun_command.command(config) if digest(config) == path.name else None
+        return rerun_command.command(Run(path).config)
     return None

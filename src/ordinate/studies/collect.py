@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
@@ -10,6 +11,7 @@ from ordinate.core.positions import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
 from ordinate.results.comparison import ComparedRun, Comparison, Curve, Profile, Settings, Sweep
 from ordinate.results.run_result import Machine
+from ordinate.store.run_table import started
 from ordinate.studies.arm import Arm
 from ordinate.studies.plan import PILOT
 from ordinate.studies.stages import next_stage, seeds_to_report
@@ -34,7 +36,7 @@ def collect(study: StudyState, command: str) -> Comparison:
         command=command,
         metrics={task: base.make_task().metric for task, base in first.items()},
         trained={task: (base.train_lengths[0], base.train_lengths[-1]) for task, base in first.items()},
-        analysis=analyze_study(state, seeds),
+        analysis=analyze_study(state, seeds, command),
         sweeps=tuple(sweep for arm in arms if (sweep := _finished_points(state, arm))),
         curves=tuple(_curve(state, arm, c) for arm in arms for c in done[arm.task, arm.encoding]),
         profiles=tuple(_profile(state, arm, configs) for arm in arms if (configs := done[arm.task, arm.encoding])),
@@ -74,7 +76,6 @@ def _profile(state: StudyState, arm: Arm, configs: Sequence[RunConfig]) -> Profi
     first = results[0]
     parts = distinct(make_encodings(arm.base.model))
     limit = min(part.max_positions for part in parts)
-    maps = state.store.run(configs[0].id).folder / "attention.safetensors"
     return Profile(
         task=arm.task,
         encoding=arm.encoding,
@@ -87,8 +88,20 @@ def _profile(state: StudyState, arm: Arm, configs: Sequence[RunConfig]) -> Profi
         rates=arm.rates,
         embedding_norm=first.norms.embedding_norm,
         encoding_norm=first.norms.encoding_norm,
-        attention=maps if maps.exists() else None,
+        attention=_attention(state, configs),
     )
+
+
+def _attention(state: StudyState, configs: Sequence[RunConfig]) -> Path | None:
+    """The maps of the first seed that learned the task, or else of the first that has any."""
+    kept = {c.id: path for c in configs if (path := state.store.run(c.id).folder / "attention.safetensors").exists()}
+    results = ((run, result) for run in configs if run.id in kept and (result := state.result(run)))
+    learned = (
+        run.id
+        for run, result in results
+        if result.bar is not None and (result.in_distribution.score or 0.0) >= result.bar
+    )
+    return kept.get(next(learned, ""), next(iter(kept.values()), None))
 
 
 def _shared(state: StudyState, base: RunConfig) -> Settings:
@@ -103,7 +116,7 @@ def _run(state: StudyState, arm: Arm, config: RunConfig) -> ComparedRun:
     result, run = state.result(config), state.store.run(config.id)
     about = config.id, arm.task, arm.encoding, config.seed, config.lr, config.seed == PILOT
     if result is not None:
-        return ComparedRun(*about, result.status, result.seconds)
+        return ComparedRun(*about, result.status, result.seconds, started(run))
     if config.id in state.damaged:
         return ComparedRun(*about, "damaged", None)
     if config.id in state.failed:

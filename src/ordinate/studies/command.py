@@ -26,6 +26,22 @@ def write_command(
     return shlex.join([*words, *(f"{key}={write_value(value)}" for key, value in given.items())])
 
 
+def with_steps(command: str, study: Study, task: str, steps: int) -> str:
+    """The comparison of this command on one of its tasks alone, with so many steps and all else as it was planned."""
+    words, rest = ["ordinate", "compare", task], iter(shlex.split(command)[3:])
+    base = next(config for name, _, config in study.bases if name == task)
+    fitted = False
+    for word in rest:
+        if word == "--within":  # which may have chosen width, budget and seeds
+            fitted = bool(next(rest, ""))
+        elif not word.startswith(("steps=", "epochs=")):
+            words.append(word)
+    if fitted:
+        words += [] if "--seeds" in words else ["--seeds", str(study.seeds)]
+        words += [] if any(word.startswith(("dim=", "model.dim=")) for word in words) else [f"dim={base.model.dim}"]
+    return shlex.join([*words, f"steps={steps}"])
+
+
 def check_command(text: Any) -> str:
     """A command from a file, which may be a stranger's, if it is one that `write_command` writes; a ValueError if not.
 

@@ -99,12 +99,14 @@ def prepare(
     executor: str | Executor = "local",
     address: str | None = None,
     settings: Mapping[str, Any],
+    try_models: bool = True,
 ) -> Job:
-    """Plan a study and find who does it. Nothing is written yet."""
+    """Plan a study and find who does it. Nothing is written yet. `try_models`: unless each is known to be possible."""
 
     def make(width: int | None = None) -> Study:
         narrower = {} if width is None else {"dim": width}
-        return plan(tasks, encodings, seeds=seeds, quick=quick, rates=rates, settings={**settings, **narrower})
+        given = {**settings, **narrower}
+        return plan(tasks, encodings, seeds=seeds, quick=quick, rates=rates, settings=given, try_models=try_models)
 
     study, runs = make(), open_store(store)
     runs.check_place()

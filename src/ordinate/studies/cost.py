@@ -8,6 +8,7 @@ from ordinate.core.errors import InputError
 from ordinate.statistics.holm import seeds_needed
 from ordinate.statistics.looks import MOST
 from ordinate.studies.plan import PILOT_SHARE, Study
+from ordinate.studies.time_left import EARLY
 from ordinate.training import RunConfig
 from ordinate.training.config import DIM
 from ordinate.training.timing import Estimate, estimate
@@ -23,8 +24,9 @@ Estimates = Mapping[tuple[str, str], Estimate]  # by task and encoding
 class Cost:
     """If every run goes to the end of its budget and no grid of learning rates grows."""
 
-    seconds: float
+    seconds: float  # as busy as the machine is now
     bytes: float
+    least: float  # seconds on a quiet machine, if every run that may end early does so
 
 
 def estimates(study: Study) -> dict[tuple[str, str], Estimate]:
@@ -40,14 +42,17 @@ def runs_of(study: Study, base: RunConfig) -> float:
 
 def cost(study: Study, timed: Estimates, workers: int) -> Cost:
     """Of all of it, with so many workers."""
-    seconds = size = 0.0
+    seconds = size = least = 0.0
     for task, encoding, base in study.bases:
         one = timed[task, encoding]
         count = (MOST if study.seeds == "auto" else study.seeds) + len(study.rates)
-        seconds += one.step * base.steps * runs_of(study, base) + one.scoring * count
+        steps, scoring = one.step * base.steps * runs_of(study, base), one.scoring * count
+        seconds += (steps + scoring) * one.busy
+        least += steps * (1.0 if base.budget == "fixed" else EARLY) + scoring
         size += one.bytes * count
     together = max(1, workers)
-    return Cost(seconds / together / (TOGETHER if together > 1 else 1.0), size)
+    speed = together * (TOGETHER if together > 1 else 1.0)
+    return Cost(seconds / speed, size, least / speed)
 
 
 def within(seconds: float, make: Callable[[int | None], Study], workers: int, taken: Collection[str]) -> Study:

@@ -23,6 +23,8 @@ def driving(folder: Path) -> Iterator[None]:
     finally:
         if mine:
             claim.free()
+        else:
+            claim.clear()  # the one that was first may have been killed
 
 
 def record(folder: Path, process: int) -> None:

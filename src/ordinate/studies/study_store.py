@@ -1,8 +1,9 @@
 """The studies of a store, each in a folder with its `study.json`."""
 
 import json
+import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ordinate.core.display import printable
@@ -14,7 +15,8 @@ from ordinate.store.store import by_age, without
 from ordinate.studies.command import check_command
 from ordinate.studies.plan import Study, name_of
 
-_BESIDE = ("schema", "command", "title", "sum")  # what the id of a study does not depend on
+_BESIDE = ("schema", "command", "title", "note", "sum")  # what the id of a study does not depend on
+LONGEST_TITLE, LONGEST_NOTE = 100, 5_000  # characters
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class StoredStudy:
     study: Study
     folder: Path
     command: str  # without its store
-    title: str = ""  # the study and part that it was made for: `s4-k-back: as stated`
+    title: str = ""  # the study and part that it was made for, as `s4-k-back: as stated`, or a name given by the user
+    note: str = ""
 
     @property
     def again(self) -> str:
@@ -38,18 +41,37 @@ def folder_of(store: Store, study: Study) -> Path:
 
 
 def save(store: Store, study: Study, command: str, title: str = "") -> StoredStudy:
-    """Write `study.json`, before the first run."""
-    folder = _all(store) / study.id
+    """Write `study.json`, before the first run. A name and a note that the user gave it stay."""
+    folder, before = _all(store) / study.id, None
     if (folder / "study.json").exists():
         try:
-            known_schema(read_json(folder / "study.json"), folder / "study.json")
+            before = _read(folder)
         except OtherVersionError:
-            raise
+            known_schema(read_json(folder / "study.json"), folder / "study.json")
         except InputError:
             pass  # damaged: it is written again
     folder.mkdir(parents=True, exist_ok=True)
-    write_document(folder / "study.json", {"command": command, "title": title, **study.as_dict()}, indent=1)
-    return StoredStudy(study, folder, command, title)
+    title, note = (title or before.title, before.note) if before else (title, "")
+    kept = StoredStudy(study, folder, command, title, note)
+    _write(kept)
+    return kept
+
+
+def describe(kept: StoredStudy, title: str, note: str) -> StoredStudy:
+    """Give a study another title and note. Its age, by which studies are ordered, stays."""
+    for what, text, most in (("name", title, LONGEST_TITLE), ("note", note, LONGEST_NOTE)):
+        if len(text) > most or not printable(text.replace("\n", "")):
+            raise InputError(f"a {what} has at most {most:,} visible characters, got {len(text):,}: give another")
+    path, named = kept.folder / "study.json", replace(kept, title=title.strip(), note=note.strip())
+    age = path.stat()
+    _write(named)
+    os.utime(path, ns=(age.st_atime_ns, age.st_mtime_ns))
+    return named
+
+
+def _write(kept: StoredStudy) -> None:
+    texts = {"command": kept.command, "title": kept.title} | ({"note": kept.note} if kept.note else {})
+    write_document(kept.folder / "study.json", {**texts, **kept.study.as_dict()}, indent=1)
 
 
 def find(store: Store, start: str = "") -> StoredStudy:
@@ -133,15 +155,16 @@ def _read(folder: Path) -> StoredStudy:
     try:
         check_sum(content)
         command = check_command(content.get("command"))
-        title = content.get("title", "")
-        if not isinstance(title, str) or not printable(title):
-            raise ValueError("its title is no visible text")
+        title, note = content.get("title", ""), content.get("note", "")
+        for what, text in (("title", title), ("note", note)):
+            if not isinstance(text, str) or not printable(text.replace("\n", "")):
+                raise ValueError(f"its {what} is no visible text")
         if name_of({key: value for key, value in content.items() if key not in _BESIDE}) != folder.name:
             raise ValueError("its content has another name")
     except ValueError as error:
         raise InputError(f"{folder / 'study.json'} is damaged ({error}): move it away") from error
     try:
-        kept = StoredStudy(Study.from_dict(content), folder, command, title)
+        kept = StoredStudy(Study.from_dict(content), folder, command, title, note)
         if kept.study.id != folder.name:
             raise ValueError("it says the same in another way")
         return kept
@@ -154,6 +177,15 @@ def _read(folder: Path) -> StoredStudy:
 def names(store: Store) -> list[str]:
     """The ids of all studies, the last that was started at the end."""
     return [folder.name for folder in by_age(_all(store), "study.json")]
+
+
+def readable(store: Store) -> dict[str, StoredStudy]:
+    """All studies by id, the last that was started at the end, without damaged ones."""
+    found = {}
+    for name in names(store):
+        with suppress(InputError):
+            found[name] = _read(store.folder / "studies" / name)
+    return found
 
 
 def lost(store: Store) -> list[Path]:

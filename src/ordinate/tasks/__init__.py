@@ -31,8 +31,8 @@ def parse(text: str) -> tuple[str, Task]:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """All that a task's file says about it, as plain data."""
-    task = create(name)
+    """All that a task's file says about it, as plain data; `k_back(k=5)` describes it with these parameters."""
+    name, task = parse(name)
     tokens, trained = task.example(), task.train_lengths[1]
     tested = [trained, *task.beyond(trained)]
     return {
@@ -55,5 +55,5 @@ def describe(name: str) -> dict[str, Any]:
         "needs_order": task.needs_order,
         "splits": list(task.splits),
         "dataset": task.dataset,
-        "parameters": [parameter.as_dict() for parameter in registry.parameters(name).values()],
+        "parameters": [parameter.as_dict() for parameter in registry.parameters(parse_choice(name)[0].name).values()],
     }

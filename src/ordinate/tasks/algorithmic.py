@@ -175,6 +175,24 @@ class Algorithmic(Task):
         answer = self.rule.solve(words, len(words) - end)
         return [UNSCORED] * end + [IDS[word] for word in answer]
 
+    def answer_positions(self, tokens: list[int]) -> list[tuple[int, ...]]:
+        """Where the next symbol of the answer stands in the question: all equal letters of a sorted list, both digits
+        of a sum."""
+        words = [WORDS[token] for token in tokens]
+        end = words.index("?" if self.kind == "passkey" else "|")
+        size, kind = len(words) - end, words[0] if self.kind == "mixed" else self.kind
+        found: list[tuple[int, ...]] = [()] * end
+        for step, symbol in enumerate(self.rule.solve(words, size)):
+            if kind == "reverse":
+                found.append((size - step,))
+            elif kind == "sort":
+                found.append(tuple(t for t in range(1, end) if words[t] == symbol))
+            elif kind == "add":
+                found.append((1 + step, size + 2 + step))
+            else:
+                found.append((1 + step,))
+        return found
+
     def example(self) -> list[int]:
         line = self.rule.write(random.Random(0), 3, 3)
         return [IDS[word] for word in line.text.split()[:-1]]

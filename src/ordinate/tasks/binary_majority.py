@@ -15,7 +15,9 @@ class BinaryMajority(Task):
     family = "counting"
 
     def __init__(self) -> None:
-        super().__init__(vocabulary=3, classes=2, readout="last", needs_order=False, specials={ASK: "?"})
+        super().__init__(
+            vocabulary=3, classes=2, readout="last", needs_order=False, positive_control=True, specials={ASK: "?"}
+        )
 
     def sides(self, length: int) -> tuple[int, ...]:
         return (length + 1,)
@@ -34,6 +36,9 @@ class BinaryMajority(Task):
 
     def solve(self, tokens: list[int]) -> list[int]:
         return [int(tokens.count(1) > tokens.count(0))]
+
+    def answer_positions(self, tokens: list[int]) -> list[tuple[int, ...]]:
+        return [()] * (len(tokens) - 1) + [tuple(range(len(tokens) - 1))]
 
     def example(self) -> list[int]:
         return [0, 1, 1, 0, 1, ASK]

@@ -58,6 +58,11 @@ class CopyUnique(Task):
         items = tokens[1 : tokens.index(self.separator)]
         return [UNSCORED] * (len(items) + 1) + items + [self.end]
 
+    def answer_positions(self, tokens: list[int]) -> list[tuple[int, ...]]:
+        """The token after the equal one in the list, and the first of the list at the separator."""
+        middle = tokens.index(self.separator)
+        return [(t - middle + 1,) if t >= middle else () for t in range(len(tokens))]
+
     def example(self) -> list[int]:
         items = [7, 2, 5] if self.items > 7 else [1, 0]
         return [self.start, *items, self.separator, *items]

@@ -86,6 +86,17 @@ class FirstLast(Task):
             seen[item] = t
         return answers
 
+    def answer_positions(self, tokens: list[int]) -> list[tuple[int, ...]]:
+        """The first item; for pairs the last equal one."""
+        if self.mode != "pairs":
+            return [()] * (len(tokens) - 1) + [(0,)]
+        seen: dict[int, int] = {}
+        positions: list[tuple[int, ...]] = []
+        for t, item in enumerate(tokens):
+            positions.append((seen[item],) if item in seen else ())
+            seen[item] = t
+        return positions
+
     def example(self) -> list[int]:
         items = [0, 1, 0, 2, 1] if self.mode == "pairs" else [0, 2, 1, 0]
         return [item % self.items for item in items]

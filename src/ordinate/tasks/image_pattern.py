@@ -64,6 +64,10 @@ class ImagePattern(Task):
         answers[tokens.index(self.mark)] = grid[row + self.down][column + self.right]
         return answers
 
+    def answer_positions(self, tokens: list[int]) -> list[tuple[int, ...]]:
+        side, marked = round(len(tokens) ** 0.5), tokens.index(self.mark)
+        return [(marked + self.down * side + self.right,) if t == marked else () for t in range(len(tokens))]
+
     def example(self) -> list[int]:
         side = self.shortest
         tokens = [cell % self.mark for cell in range(side * side)]

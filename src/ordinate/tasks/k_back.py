@@ -90,6 +90,10 @@ class KBack(Task):
                 answers.append(items[t - k] if self.mode == "recall" else int(item == items[t - k]))
         return answers
 
+    def answer_positions(self, tokens: list[int]) -> list[tuple[int, ...]]:
+        k = self.steps[tokens[0] - self.items if self.prefixed else 0]
+        return [(t - k,) if t >= k + self.prefixed else () for t in range(len(tokens))]
+
     def example(self) -> list[int]:
         k = self.steps[0]
         items = [item % self.items for item in range(k)]

@@ -38,5 +38,8 @@ class ModularSum(Task):
     def solve(self, tokens: list[int]) -> list[int]:
         return [UNSCORED] + [sum(tokens[:t]) % self.base for t in range(1, len(tokens))]
 
+    def answer_positions(self, tokens: list[int]) -> list[tuple[int, ...]]:
+        return [tuple(range(t)) for t in range(len(tokens))]
+
     def example(self) -> list[int]:
         return [number % self.base for number in (3, 1, 4)]

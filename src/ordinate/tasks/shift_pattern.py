@@ -122,6 +122,16 @@ class ShiftPattern(Task):
         scored = [sorted(window) == pattern and window[-1] == pattern[-1] for window in windows]
         return [int(window == pattern) if here else UNSCORED for window, here in zip(windows, scored, strict=True)]
 
+    def answer_positions(self, tokens: list[int]) -> list[tuple[int, ...]]:
+        """The tokens of the pattern, in whatever order they stand."""
+        whole = list(range(self.pattern))
+        ends = [t for t in range(len(tokens)) if sorted(tokens[max(0, t - self.pattern + 1) : t + 1]) == whole]
+        if self.mode == "present":
+            planted = [tuple(range(t - self.pattern + 1, t + 1)) for t in ends]
+            return [()] * (len(tokens) - 1) + [planted[0] if planted else ()]
+        scored = [t for t in ends if tokens[t] == whole[-1]]
+        return [tuple(range(t - self.pattern + 1, t)) if t in scored else () for t in range(len(tokens))]
+
     def example(self) -> list[int]:
         pattern, outside = list(range(self.pattern)), self.tokens - 1
         if self.mode == "present":

@@ -27,22 +27,37 @@ def usual(config: Mapping[str, Any]) -> Settings | None:
     return _resolved({"task": config["task"], "encoding": config["model"]["encoding"]})
 
 
-def command(config: Mapping[str, Any]) -> str | None:
-    """The command that repeats the run; none if this program cannot."""
-    wanted, encoding = flat(config), config["model"]["encoding"]
+def command(config: Mapping[str, Any], **changes: Any) -> str | None:
+    """The command that repeats the run, with these settings changed; none if this program cannot."""
+    encoding = config["model"]["encoding"]
     if not isinstance(encoding, str):
         return None  # a list that differs by layer is written in a file of settings
+    given = _given(config)
+    if given is None:
+        return None
+    pairs = [f"{key}={write_value(value)}" for key, value in (given | changes).items()]
+    return shlex.join(["ordinate", "train", config["task"], "--encoding", encoding, *pairs])
+
+
+def _given(config: Mapping[str, Any]) -> Settings | None:
+    """The fewest settings that make this configuration; none if this program cannot."""
+    wanted = flat(config)
+    named = {"task": config["task"], "encoding": config["model"]["encoding"]}
     given: Settings = {}
     for _ in range(ROUNDS):
-        resolved = _resolved({"task": config["task"], "encoding": encoding, **given})
+        resolved = _resolved({**named, **given})
         if resolved is None:
             return None
         other = {key for key in wanted.keys() | resolved.keys() if wanted.get(key) != resolved.get(key)}
         if not other:
-            pairs = [f"{key}={write_value(value)}" for key, value in given.items()]
-            return shlex.join(["ordinate", "train", config["task"], "--encoding", encoding, *pairs])
+            break
         given |= {key: wanted[key] for key in wanted if key in other and key not in FROM_TASK}
-    return None
+    else:
+        return None
+    for key in list(given):  # of which others have become the default
+        fewer = {name: value for name, value in given.items() if name != key}
+        given = fewer if _resolved({**named, **fewer}) == wanted else given
+    return given
 
 
 def _resolved(settings: Settings) -> Settings | None:

@@ -19,6 +19,7 @@ from ordinate.core.task import UNSCORED, Batch, Task
 from ordinate.model import Transformer, pick_device
 from ordinate.model.inputs import check_inputs
 from ordinate.results.run_result import Norms, Record, RunResult, Status
+from ordinate.statistics.phrases import training_words
 from ordinate.store import Run, Store
 from ordinate.store.claim import LostClaimError
 from ordinate.training import checkpoint, environment
@@ -257,8 +258,9 @@ class TaskTrainer:
         )  # fmt: skip
         self.run.finish(result)
         (self.run.folder / NAME).unlink(missing_ok=True)
-        learned = f", learned at step {self.above}" if self.learned else ""
-        self.run.log(f"{self.status} at step {self.step}{learned}")
+        told = result.bar is not None and not result.diverged
+        how = f": {training_words(result.training_end(), result.bar)}" if told else ""
+        self.run.log(f"{self.status} at step {self.step}{how}")
 
     def _score(self) -> list[Record]:
         """The scores on every set; none if the run diverged, because those of diverged weights mean nothing."""

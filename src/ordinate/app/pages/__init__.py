@@ -1,6 +1,7 @@
 """The pages: by the name in their address, the module, the title and the icon of each."""
 
 PAGES = {
+    "start": ("start", "Start", ":material/home:"),
     "compare": ("new_comparison", "Compare", ":material/balance:"),
     "comparisons": ("comparisons", "Comparisons", ":material/bar_chart:"),
     "runs": ("runs", "Runs", ":material/table_rows:"),

@@ -7,15 +7,21 @@ import streamlit as st
 from ordinate.app import run_list, run_view, stores
 from ordinate.app.figure_view import plain
 from ordinate.app.watch import EVERY
+from ordinate.core.display import counted
 from ordinate.report.chart import short
 from ordinate.results.run_summary import RunSummary
 from ordinate.store import Run, Store
+from ordinate.studies.bin import delete_runs
 
 MOST = 12  # runs side by side
+DELETED = "runs-deleted"
+GROUPS = "One row for all seeds of the same task, encoding and settings; scores are means over the seeds that are done."
 
 
 def page() -> None:
     st.title("Runs", anchor=False)
+    if st.session_state.pop(DELETED, False):
+        _choose([])  # here, before the field that shows them is drawn
     name, empty = _store()
     store = stores.named(name)
     if empty:
@@ -31,8 +37,10 @@ def page() -> None:
     wanted = _wanted()
     shown = run_list.filtered(rows)
     running = {row.run for row in rows if row.state == "running"}
-    st.caption(_counted(len(shown), len(rows), len(running)))
-    run_list.table(shown, _known(wanted, rows), _choose)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.caption(_counted(len(shown), len(rows), len(running)))
+        grouped = st.toggle("Group seeds", key="group", bind="query-params", help=GROUPS)
+    run_list.table(shown, _known(wanted, rows), _choose, grouped=grouped)
     if damaged:
         with st.expander(f"Damaged: {len(damaged)}", icon=":material/warning:"):
             st.dataframe({"run": list(damaged), "what is wrong": list(damaged.values())}, hide_index=True)
@@ -43,10 +51,26 @@ def page() -> None:
     runs = [run for start in wanted if (run := _find(store, start, rows))]
     if len(runs) > MOST:
         st.warning(f"{len(runs)} runs are chosen; the first {MOST} are shown side by side.")
+    if runs and name == "own":
+        _delete(store, runs)
     if runs:
         run_view.show(list({run.id: run for run in runs}.values())[:MOST])
     if running and not running & {run.id for run in runs[:MOST]}:  # runs that are shown are watched already
         _watch(store, running, changed)
+
+
+def _delete(store: Store, runs: Sequence[Run]) -> None:
+    ids = sorted({run.id for run in runs})
+    with st.popover("Delete", icon=":material/delete:", width="content"):
+        st.markdown(
+            f"Moves {counted(len(ids), 'run')} to the bin of the store. A comparison that needs one of them trains it "
+            "again when it is continued; on the command line, `ordinate store restore ID` brings it back."
+        )
+        if st.button("Move to the bin", type="primary", key="delete-runs"):
+            delete_runs(store, ids)
+            st.session_state[DELETED] = True
+            st.toast(f"Moved {counted(len(ids), 'run')} to the bin.")
+            st.rerun()
 
 
 def _store() -> tuple[str, bool]:

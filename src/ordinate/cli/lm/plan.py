@@ -8,7 +8,7 @@ from typing import IO, Any
 from ordinate.cli.console import console, table
 from ordinate.cli.lm import request as shared
 from ordinate.cli.options import AsJson
-from ordinate.core.display import duration
+from ordinate.core.display import duration, escaped
 
 SHARE = 0.5  # of the speed of a large matrix product, which training reaches
 
@@ -69,17 +69,21 @@ def show(plan: dict[str, Any], file: IO[str]) -> None:
     out = console(120, file)
     out.print(
         f"{plan['size']} with {plan['encoding']}: {plan['parameters'] + plan['encoding_parameters']:,} parameters, "
-        f"{plan['step_tokens']:,} tokens a step, {plan['precision']}, data from {plan['data']} "
+        f"{plan['step_tokens']:,} tokens a step, {plan['precision']}, data from {escaped(plan['data'])} "
         f"({plan['corpus_tokens']:,} tokens)"
     )
     segments = table("", "from step", "to step", "tokens", "folder", left=("", "folder"), folded="folder")
     for segment in plan["segments"]:
         cost = write_tokens(segment["tokens"]) if segment["tokens"] else "done"
-        segments.add_row(segment["what"], f"{segment['begin']:,}", f"{segment['end']:,}", cost, segment["folder"])
+        segments.add_row(
+            segment["what"], f"{segment['begin']:,}", f"{segment['end']:,}", cost, escaped(segment["folder"])
+        )
     out.print(segments)
     for segment in plan["segments"]:
         if segment["difference"]:
-            out.print(f"{segment['folder']}, because the plain name is taken: {'; '.join(segment['difference'])}")
+            out.print(
+                f"{escaped(segment['folder'])}, because the plain name is taken: {'; '.join(segment['difference'])}"
+            )
     longest = max(plan["budgets"]) / plan["corpus_tokens"]
     out.print(
         f"{plan['tokens']:,} tokens to train"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer import Argument, Option
 
+from ordinate.cli.console import say
 from ordinate.cli.options import AsJson, Workers
 from ordinate.core.display import counted, duration, storage
 from ordinate.core.errors import InputError
@@ -63,7 +64,7 @@ def run(
     ahead = look_ahead(wanted, folder)
     if workers is not None and workers < 0:
         raise InputError(f"--workers must be at least 0, got {workers}")
-    print(_announced(wanted, folder, ahead, cores() if workers is None else workers), file=sys.stderr)
+    say(_announced(wanted, folder, ahead, cores() if workers is None else workers), stderr=True)
     if dry_run:
         return
     try:
@@ -72,7 +73,10 @@ def run(
     except KeyboardInterrupt:
         print("ordinate: stopped; finished shards are kept, the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
-    print(json.dumps(_summary(corpus), indent=1) if as_json else _described(corpus))
+    if as_json:
+        print(json.dumps(_summary(corpus), indent=1))
+    else:
+        say(*_described(corpus))
 
 
 def _announced(wanted: "PrepareRequest", folder: Path, ahead: "Outlook", workers: int) -> str:
@@ -115,7 +119,7 @@ def _summary(corpus: "Corpus") -> dict[str, Any]:
     } | {split: {what: manifest.total(split, what) for what in COUNTED} for split in SPLITS}
 
 
-def _described(corpus: "Corpus") -> str:
+def _described(corpus: "Corpus") -> list[str]:
     """The corpus in a few lines."""
     train, valid = (_summary(corpus)[split] for split in ("train", "valid"))
     each = (train["bytes"] + valid["bytes"]) / (train["tokens"] + valid["tokens"])
@@ -127,4 +131,4 @@ def _described(corpus: "Corpus") -> str:
     ]
     if replaced := train["replaced"] + valid["replaced"]:
         lines.append(f"{counted(replaced, 'document')} held bytes that are not UTF-8: U+FFFD replaces them.")
-    return "\n".join(lines)
+    return lines

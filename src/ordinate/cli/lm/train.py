@@ -15,7 +15,7 @@ from ordinate.cli.console import console, table
 from ordinate.cli.lm import request as shared
 from ordinate.cli.lm.plan import describe, show
 from ordinate.cli.options import AsJson
-from ordinate.core.display import duration
+from ordinate.core.display import duration, escaped
 from ordinate.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _print_results(results: list[dict[str, Any]], as_json: bool) -> None:
     models = table("model", "tokens", "validation loss", "bits per byte", "seconds", left=("model",), folded="model")
     for row in results:
         losses = [f"{row[key]:.4f}" for key in ("valid_loss", "bits_per_byte")]
-        models.add_row(row["folder"], f"{row['tokens']:,}", *losses, f"{row['seconds']:.0f}")
+        models.add_row(escaped(row["folder"]), f"{row['tokens']:,}", *losses, f"{row['seconds']:.0f}")
     console(200).print(models)
 
 

@@ -2,13 +2,13 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer import Option
 
+from ordinate.cli.console import say
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.display import counted
 from ordinate.core.errors import InputError, error_text
@@ -43,7 +43,10 @@ def run(
     }
     if repair:
         report |= _repaired(runs, found)
-    print(json.dumps(report, indent=1) if as_json else "\n".join(_lines(report, runs.option)))
+    if as_json:
+        print(json.dumps(report, indent=1))
+    else:
+        say(*_lines(report, runs.option))
     if damaged:
         raise typer.Exit(1)
 
@@ -73,7 +76,7 @@ def _repaired(store: "Store", found: "list[Fault]") -> dict[str, Any]:
         except (InputError, OSError) as error:
             stayed[path] = error_text(error)
     for path, why in stayed.items():
-        print(f"ordinate: {path} was left where it is: {why}", file=sys.stderr)
+        say(f"ordinate: {path} was left where it is: {why}", stderr=True)
     gone = {Path(path).name for path in moved}
     again = {command: ours for command, ids in ways.items() if (ours := [name for name in ids if name in gone])}
     return {"moved": moved, "again": again, "stayed": {str(path): why for path, why in stayed.items()}}

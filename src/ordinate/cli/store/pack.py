@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from typer import Argument
 
+from ordinate.cli.console import say
 from ordinate.cli.options import RUNS, StoreFolder
 from ordinate.core.errors import InputError, brief
 
@@ -33,9 +34,9 @@ def run(
         raise InputError(f"{file} exists already: choose another name")
     else:
         left = _pack(store, file, studies)
-        print(f"{file}: {file.stat().st_size / 1e6:,.1f} MB")
+        say(f"{file}: {file.stat().st_size / 1e6:,.1f} MB")
     for what in left:
-        print(f"ordinate: left out {brief(what)}", file=sys.stderr)
+        say(f"ordinate: left out {brief(what)}", stderr=True)
 
 
 def _pack(store: Path, file: Path, studies: list[str]) -> list[str]:

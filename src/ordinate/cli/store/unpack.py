@@ -7,6 +7,7 @@ from tempfile import NamedTemporaryFile
 
 from typer import Argument, Option
 
+from ordinate.cli.console import say
 from ordinate.core.display import counted
 from ordinate.core.errors import InputError
 
@@ -31,4 +32,4 @@ def run(
     else:
         unpack(file, store)
     made = open_store(store)
-    print(f"{store}: {counted(len(made.runs()), 'run')} and {counted(len(study_store.names(made)), 'study')}")
+    say(f"{store}: {counted(len(made.runs()), 'run')} and {counted(len(study_store.names(made)), 'study')}")

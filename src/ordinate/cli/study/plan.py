@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ordinate.cli.console import say
 from ordinate.cli.options import RUNS, StoreFolder, StudyName, Workers
 
 
@@ -17,8 +18,7 @@ def print_plan(study: str, workers: int | None, store: Path) -> None:
     from ordinate.studies.study_run import job
 
     found = load(study)
-    print(f"{found.title}: {found.question}")
+    say(f"{found.title}: {found.question}")
     for part in found.parts:
-        print(f"\n{part.name}")
-        for line in forecast(job(found, part, store, workers)).lines:
-            print(f"  {line}")
+        lines = forecast(job(found, part, store, workers)).lines
+        say("", part.name, *(f"  {line}" for line in lines))

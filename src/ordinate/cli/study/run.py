@@ -5,7 +5,7 @@ import sys
 import typer
 from typer import Option
 
-from ordinate.cli.console import console
+from ordinate.cli.console import console, say
 from ordinate.cli.options import RUNS, AsJson, ClusterAddress, ExecutorName, StoreFolder, StudyName, Workers
 from ordinate.cli.study.plan import print_plan
 
@@ -40,7 +40,7 @@ def run(
     for number, part in enumerate(missing, start=1):
         made = job(found, part, store, workers, executor, address, shared)
         shared, expected = made.executor, forecast(made)
-        print(f"[{number}/{len(missing)}] {part.name}: {expected.lines[-1]}", file=sys.stderr)
+        say(f"[{number}/{len(missing)}] {part.name}: {expected.lines[-1]}", stderr=True)
         try:
             with ComparisonDisplay(runs, shared, expected.each) as display:
                 last = number == len(missing)
