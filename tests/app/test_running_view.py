@@ -12,7 +12,7 @@ import pytest
 
 from ordinate.app import jobs
 from ordinate.app.pages import PAGES
-from ordinate.app.running_view import progress_words, running_ids
+from ordinate.app.running_view import ended_ids, progress_words, running_ids
 from ordinate.app.watch import Watched
 from ordinate.report.colors import styles
 from ordinate.report.draw_plotly import draw as draw_chart
@@ -152,3 +152,10 @@ def test_one_that_ended_is_offered_until_it_is_dismissed(running: StoredStudy, f
     assert any(text.value.startswith("**Stopped** (3 of 4 runs done)") for text in at.markdown)
     at.button(key=f"{running.study.id}-dismiss").click().run()
     assert not any("Stopped" in text.value for text in at.markdown)
+
+
+def test_a_comparison_that_was_stopped_twice_has_ended_once() -> None:
+    stopped = ended_ids([], ["a"], [])
+    assert stopped == ["a"]
+    assert ended_ids(stopped, [], ["a"]) == []  # it goes on
+    assert ended_ids(["a"], ["a", "b"], ["c"]) == ["a", "b"]

@@ -31,12 +31,16 @@ def running_ids(store: Store) -> list[str]:
     return [folder.name for folder in sorted(alive, key=lambda f: (f / "study.json").stat().st_mtime, reverse=True)]
 
 
+def ended_ids(before: list[str], seen: list[str], running: list[str]) -> list[str]:
+    """Each study that ended, once: one that goes on has not ended, however often it was stopped before."""
+    return [study for study in dict.fromkeys([*before, *seen]) if study not in running]
+
+
 def show() -> None:
     """Draw what runs, and look again from time to time."""
     store = stores.own()
     ids = running_ids(store)
-    ended = [study for study in st.session_state.get(SEEN, []) if study not in ids]
-    st.session_state[ENDED] = [*st.session_state.get(ENDED, []), *ended]
+    st.session_state[ENDED] = ended_ids(st.session_state.get(ENDED, []), st.session_state.get(SEEN, []), ids)
     st.session_state[SEEN] = ids
     st.fragment(_bar, run_every=BUSY if ids else IDLE)(store, ids)
 
