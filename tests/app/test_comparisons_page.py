@@ -47,6 +47,17 @@ def boxes(at: AppTest) -> list[str]:
     return [box.value for kind in (at.success, at.info, at.warning) for box in kind]
 
 
+def test_every_pair_and_every_word_is_on_the_page(own: Store) -> None:
+    at = draw("comparisons", study="s4-k-back: fair")
+    assert not at.exception
+    (matrix,) = (table.value for table in at.dataframe if "t5" in table.value)
+    cells = matrix.set_index("encoding")
+    assert cells.loc["t5", "sinusoidal"].startswith("▲") and cells.loc["sinusoidal", "t5"].startswith("▼")
+    assert cells.loc["t5", "t5"] == "" and cells.loc["t5", "rope"] == "·"
+    (words,) = (expander for expander in at.expander if expander.label == "What the words mean")
+    assert "**reach**" in words.markdown[0].value
+
+
 def test_without_runs_of_ones_own_the_examples_are_there(own: Store) -> None:
     at = draw("comparisons")
     assert not at.exception and boxes(at)

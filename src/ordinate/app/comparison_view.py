@@ -12,10 +12,13 @@ from ordinate.report import FORMATS, render
 from ordinate.report.chart import Chart
 from ordinate.report.comparison_tables import tables
 from ordinate.report.figures import figures
+from ordinate.report.glossary import used
+from ordinate.report.outcomes import MATRIX_NOTE, outcomes
 from ordinate.report.summary import main_ranges, summary_columns, summary_table
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
+from ordinate.statistics.phrases import called
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import TaskAnalysis
 
@@ -75,9 +78,12 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
     metric = comparison.metrics.get(task.task, "score")
     table = summary_table(task, metric, main_ranges(task), verdicts=False)
     st.dataframe(
-        frame(table), hide_index=True, placeholder="", key=f"{key}-{task.task}-summary", column_config=_config(task)
-    )
+        frame(table), hide_index=True, placeholder="", key=f"{key}-{task.task}-summary", column_config=_config(task),
+        column_order=_narrow_order(task) if beside == 1 else None,
+    )  # fmt: skip
     st.caption(plain(table.note))
+    _pairs(task, key)
+    _words([first, *rest, table.note, *(words for _, words in alarm_lines(task.alarms))])
     figure_view.show_rows(charts, f"{key}-{task.task}", beside)
     files = {p.encoding: p.attention for p in comparison.profiles if p.task == task.task}
     maps = {
@@ -86,6 +92,32 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
         if (path := files.get(encoding)) is not None
     }
     figure_view.choose_attention(maps, f"{key}-{task.task}", what="Encoding")
+
+
+def _narrow_order(task: TaskAnalysis) -> list[str]:
+    """The columns of the summary where half of the window is left for it: scores before what is derived from them."""
+    columns = summary_columns(task, main_ranges(task), verdicts=False)
+    first = [column for column in columns if column.name in ("encoding", "learned", "reach") or column.range]
+    return [column.title for column in (*first, *(column for column in columns if column not in first))]
+
+
+def _pairs(task: TaskAnalysis, key: str) -> None:
+    """Every encoding against every other."""
+    found = outcomes(task)
+    if not found:
+        return
+    rows = [
+        {"encoding": called(row)} | {called(name): cells[name].short if name in cells else "" for name in found}
+        for row, cells in found.items()
+    ]
+    with st.expander("Every pair: which is better, and by what", expanded=True):
+        st.dataframe(pd.DataFrame(rows), hide_index=True, placeholder="", key=f"{key}-{task.task}-outcomes")
+        st.caption(plain(MATRIX_NOTE))
+
+
+def _words(texts: list[str]) -> None:
+    with st.expander("What the words mean"):
+        st.markdown("\n".join(f"- **{plain(term.name)}**: {plain(term.meaning)}" for term in used(texts)))
 
 
 def frame(table: Table) -> pd.DataFrame:

@@ -97,7 +97,8 @@ def _cell(row: RunSummary, part: str) -> Any:
 def _several(part: str, found: Sequence[RunSummary]) -> list[str]:
     names = {str(getattr(row, part)) for row in found}
     options = [name for name in STATES if name in names] if part == "state" else sorted(names)
-    return st.multiselect(part.capitalize(), options, key=part, bind="query-params", placeholder="all")
+    # A plural: Compare has a `task` of its own, which is no filter of this page.
+    return st.multiselect(part.capitalize(), options, key=f"{part}s", bind="query-params", placeholder="all")
 
 
 def groups(shown: Sequence[RunSummary], *, by_settings: bool) -> list[list[RunSummary]]:

@@ -16,7 +16,7 @@ from ordinate.report.draw_plotly import SETTINGS, draw, height
 from ordinate.report.figures import MOST_TASKS, figures
 from ordinate.report.glossary import marked, used
 from ordinate.report.method import method, provenance
-from ordinate.report.outcomes import outcomes
+from ordinate.report.outcomes import MATRIX_NOTE, outcomes
 from ordinate.report.ranking import MOST_RANKED
 from ordinate.report.summary import SummaryColumn, by_score, summary_columns, summary_note, winner
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
@@ -87,7 +87,7 @@ def environment() -> Any:
     made.filters |= {"words": cell_words, "css_class": css_class, "unranked": unranked_words}
     seen: set[str] = set()  # terms that the page has explained before
     made.filters["terms"] = lambda text: Markup(marked(text, seen))
-    made.globals["explained"] = seen
+    made.globals |= {"explained": seen, "matrix_note": MATRIX_NOTE}
     return made
 
 

@@ -7,6 +7,11 @@ from ordinate.statistics.types import Basis, Contrast, Outcome, TaskAnalysis
 
 MOST_COMPARED = 16  # encodings of a matrix that can be read
 ENDPOINTS = "where no letter stands, the test found no difference, which is no evidence that there is none."
+MATRIX_NOTE = (
+    "▲ better, ▼ worse than the encoding of the column: a claim by learning (L), by the score on the headline range "
+    "(S) or by the area (A). A dot: tested and not told apart, which is no evidence that they are equal. Empty: "
+    "nothing to test."
+)
 LETTERS = {Basis.LEARNING: "L", Basis.SCORES: "S", Basis.AREA: "A"}
 
 
@@ -23,6 +28,11 @@ class PairOutcome:
         """Both signs where endpoints disagree; a dot where nothing is claimed, nothing where nothing was tested."""
         signs = "▲" * bool(self.better) + "▼" * bool(self.worse)
         return signs or ("·" if self.words else "")
+
+    @property
+    def short(self) -> str:
+        """`▲SA`: the sign with the endpoints that are claimed."""
+        return self.sign + self.better + self.worse
 
     @property
     def kind(self) -> str:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from ordinate.core.errors import InputError
 from ordinate.store import Store
@@ -21,6 +21,7 @@ POLL = 0.5  # seconds between looks at runs that another driver does
 Message = dict[str, Any]  # of a worker: its kind is ready, progress, done, failed or elsewhere
 
 
+@runtime_checkable
 class Worker(Protocol):
     """A process, and the run it is at."""
 

@@ -26,8 +26,9 @@ STYLE = """<style>
 .overview td small {display: block; opacity: 0.75}
 .overview td.use a {font-weight: 700}
 .overview td.verdict a {white-space: normal; min-width: 9rem}
-@media (max-width: 700px) {.overview table {font-size: 0.8rem; border-spacing: 2px}
-  .overview th, .overview td a {padding: 0.3rem}}
+@media (max-width: 700px) {.overview table {font-size: 0.72rem; border-spacing: 2px}
+  .overview th, .overview td a {padding: 0.25rem 0.2rem; white-space: normal; overflow-wrap: anywhere}
+  .overview th code, .overview .verdict {display: none}}
 </style>"""
 
 
@@ -74,7 +75,7 @@ def table(rows: tuple[OverviewRow, ...]) -> str:
     """Tasks by encodings in HTML; every cell leads to its comparison."""
     names = columns(rows)
     head = "".join(f"<th>{html.escape(called(name)).replace(' (', '<br>(')}</th>" for name in names)
-    lines = [f"<tr><th>task, with one problem and its answer</th>{head}<th>verdict</th></tr>"]
+    lines = [f'<tr><th>task, with one problem and its answer</th>{head}<th class="verdict">verdict</th></tr>']
     for row in rows:
         link = html.escape("/?" + urlencode({"page": "comparisons", "study": row.study}))
         cells = "".join(_cell(row, name, link) for name in names)
