@@ -30,6 +30,14 @@ def _seeded() -> None:
     torch.manual_seed(0)
 
 
+@pytest.fixture(autouse=True)
+def _main() -> Iterator[None]:
+    """AppTest leaves its script as `__main__`, which every process that a later test spawns would run."""
+    before = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = before
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "run one in four of the cases marked `sampled`, drawn by ORDINATE_TEST_SEED (default: the commit)"
     parser.addoption("--sample", action="store_true", help=text)

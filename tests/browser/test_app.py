@@ -108,7 +108,7 @@ def test_a_task_outlives_a_visit_to_another_page(tab: Tab, address: str) -> None
 
 def test_a_comparison_from_start_to_report(browser: Browser, tab: Tab, address: str, tmp_path: Path) -> None:
     page = tab.page
-    page.goto(f"{address}/?{TINY}&steps=100000&budget=fixed")  # does not end before it is stopped
+    page.goto(f"{address}/?{TINY}&steps=20000&budget=fixed")  # does not end before it is stopped
     page.get_by_role("button", name="Start").click(timeout=SLOW)
     expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)
     expect(page.get_by_text("Starting 2 workers").or_(page.get_by_text("of all steps"))).to_be_visible(timeout=SLOW)
