@@ -93,6 +93,8 @@ def test_two_side_by_side(filled: Store) -> None:
     assert not at.exception
     settings, scores = at.dataframe[1].value, at.dataframe[2].value
     assert "steps" in list(settings["setting"]) and "model.dim" in list(settings["setting"])
+    assert {"seeds", "encodings", "learning rates"} <= set(settings["setting"])
+    assert any(heading.value.endswith(plain("s4-k-back: fair")) for heading in at.subheader)
     assert {"k_back", "k_back(k=1,vocabulary=4)"} == set(scores["task"])
 
 
@@ -100,6 +102,9 @@ def test_what_is_stopped_says_how_far_it_is(filled: Store) -> None:
     shutil.rmtree(filled.runs()[0].folder)
     at = draw("comparisons")
     assert not at.exception and rows(at)[0]["state"] == "stopped, 3 of 4 runs"
+    for run in filled.runs():
+        (run.folder / "result.json").unlink()
+    assert rows(draw("comparisons"))[0]["state"] == "stopped, 0 of 4 runs"
 
 
 def test_an_unknown_one_in_the_address_is_a_sentence(filled: Store) -> None:

@@ -14,15 +14,13 @@ from ordinate.studies.study_list import StudyRow
 
 def show(store: Store, row: StudyRow) -> None:
     """The name, the note, and the buttons that change them; an example is only named."""
-    kept = row.kept
     with st.container(horizontal=True, vertical_alignment="center"):
-        if kept.title:
-            st.subheader(plain(kept.title), anchor=False)
+        st.subheader(plain(row.name), anchor=False)
         if store.folder == stores.own().folder:
             _rename(row)
             _delete(store, row)
-    if kept.note:
-        st.markdown("  \n".join(plain(line) for line in kept.note.splitlines()))
+    if row.kept.note:
+        st.markdown("  \n".join(plain(line) for line in row.kept.note.splitlines()))
 
 
 def _rename(row: StudyRow) -> None:
@@ -38,7 +36,8 @@ def _rename(row: StudyRow) -> None:
 def _delete(store: Store, row: StudyRow) -> None:
     with st.popover("Delete", icon=":material/delete:", width="content"):
         st.markdown(
-            "It moves to the bin with those of its runs that no other comparison uses, and can be restored from there."
+            f"**{plain(row.name)}** moves to the bin with those of its runs that no other comparison uses, and can be "
+            "restored from there."
         )
         key = f"delete-{row.kept.study.id}"
         if st.button("Move to the bin", type="primary", key=key, disabled=row.state == "running"):

@@ -1,5 +1,6 @@
 """Two comparisons side by side: their verdicts, the settings in which they differ, and their scores in one table."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,27 +11,44 @@ from ordinate.app.figure_view import plain
 from ordinate.report.summary import main_ranges, summary_table
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.sentences import sentences
+from ordinate.studies.study_list import StudyRow
 
 
-def show(left: Comparison, right: Comparison) -> None:
-    both = (left, right)
+def show(rows: Sequence[StudyRow], both: Sequence[Comparison]) -> None:
+    left, right = both
     names = [f"{letter} ({comparison.id[:6]})" for letter, comparison in zip("AB", both, strict=True)]
-    for column, name, comparison in zip(st.columns(2, gap="large"), names, both, strict=True):
+    for column, name, row, comparison in zip(st.columns(2, gap="large"), names, rows, both, strict=True):
         with column:
-            st.subheader(name, anchor=False)
+            st.subheader(f"{name}: {plain(row.name)}", anchor=False)
             st.code(comparison.command, language="shell", wrap_lines=True)
             for task in comparison.analysis.tasks:
                 st.markdown(f"**{plain(task.task)}**: {plain(sentences(comparison.analysis, task)[0])}")
     st.subheader("Settings that differ", anchor=False)
-    differing = settings_that_differ(left, right)
+    differing = plans_that_differ(*rows) | settings_that_differ(left, right)
     if differing:
-        rows = [[key, *map(str, values)] for key, values in differing.items()]
-        st.dataframe(pd.DataFrame(rows, columns=["setting", *names]), hide_index=True)
+        cells = [[key, *map(str, values)] for key, values in differing.items()]
+        st.dataframe(pd.DataFrame(cells, columns=["setting", *names]), hide_index=True)
     else:
-        st.caption("None: the same settings, with other encodings, tasks, seeds or learning rates.")
+        st.caption("None.")
     st.subheader("Scores", anchor=False)
     st.dataframe(scores(left, right, names), hide_index=True)
     st.caption("Each comparison was tested alone. A difference between A and B was not tested.")
+
+
+def plans_that_differ(left: StudyRow, right: StudyRow) -> dict[str, tuple[str, str]]:
+    """What a comparison has beside the settings of its runs."""
+    plans = [
+        {
+            "tasks": ", ".join(row.kept.study.tasks),
+            "encodings": ", ".join(row.kept.study.encodings),
+            "seeds": str(row.kept.study.seeds),
+            "learning rates": f"tuned, from {', '.join(f'{rate:g}' for rate in row.kept.study.rates)}"
+            if row.kept.study.rates
+            else "one for all",
+        }
+        for row in (left, right)
+    ]
+    return {key: (plans[0][key], plans[1][key]) for key in plans[0] if plans[0][key] != plans[1][key]}
 
 
 def settings_that_differ(left: Comparison, right: Comparison) -> dict[str, tuple[Any, Any]]:

@@ -55,7 +55,8 @@ def stamp(store: Store) -> float:
 
 def _unfinished(store: Store, kept: StoredStudy, missing: int, key: str) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**Not finished**: {missing} run{'s' * (missing != 1)} of this comparison are still to be done.")
+        still = "1 run of this comparison is" if missing == 1 else f"{missing} runs of this comparison are"
+        st.markdown(f"**Not finished**: {still} still to be done.")
         if st.button("Go on", key=f"{key}-resume", icon=":material/play_arrow:", type="primary"):
             jobs.resume(store, kept)
             st.rerun()

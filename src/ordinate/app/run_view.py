@@ -54,7 +54,7 @@ def _title(facts: RunFacts) -> None:
     if result.bar is not None:
         key_numbers += [("Training", row.training)]
     headline = " ".join(part for part in (_score(row.score), row.word) if part != "-") or "-"
-    key_numbers += [("In distribution", _score(row.inside)), (row.headline.capitalize(), headline)]
+    key_numbers += [("In distribution", _score(row.inside)), (row.headline[:1].upper() + row.headline[1:], headline)]
     key_numbers += [("Parameters", f"{result.parameters:,}")]
     with st.container(horizontal=True, gap="large"):
         for label, value in key_numbers:

@@ -96,7 +96,8 @@ def collected_row(store: Store, kept: StoredStudy) -> StudyRow:
     complete = done == len(comparison.runs)
     if complete and not running and not isinstance(store, Examples):
         _keep(store, kept, _Verdicts(_rules(), tuple(run.run for run in comparison.runs), verdicts))
-    state = "running" if running else "finished" if complete else "stopped" if done else "not started"
+    begun = any(store.run(run.run).folder.exists() for run in comparison.runs)
+    state = "running" if running else "finished" if complete else "stopped" if begun else "not started"
     return StudyRow(kept, state, done, len(comparison.runs), verdicts)
 
 

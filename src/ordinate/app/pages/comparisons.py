@@ -20,7 +20,8 @@ TABLE = "comparisons-table"
 MOST = 2  # side by side
 _COLUMNS: dict[str, Any] = {
     "verdict": st.column_config.TextColumn(width=360),
-    "started": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+    "state": st.column_config.TextColumn(width=150),
+    "started": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm", width=130),
     "encodings": st.column_config.TextColumn(width=150),
     "note": st.column_config.TextColumn(width=120),
 }
@@ -37,7 +38,8 @@ def page() -> None:
         _table(found)
         chosen = _chosen(found)
         if len(chosen) == MOST:
-            comparisons_beside.show(*(live_view.gathered(store, row.kept) for store, row in chosen))
+            both = [live_view.gathered(store, row.kept) for store, row in chosen]
+            comparisons_beside.show([row for _, row in chosen], both)
         else:
             store, row = chosen[0]
             comparison_actions.show(store, row)

@@ -64,12 +64,13 @@ def _delete(store: Store, runs: Sequence[Run]) -> None:
     with st.popover("Delete", icon=":material/delete:", width="content"):
         st.markdown(
             f"Moves {counted(len(ids), 'run')} to the bin of the store. A comparison that needs one of them trains it "
-            "again when it is continued; on the command line, `ordinate store restore ID` brings it back."
+            "again when it is continued. On the command line, this brings one back:"
         )
+        st.code("\n".join(f"ordinate store restore {name}" for name in ids), language="shell")
         if st.button("Move to the bin", type="primary", key="delete-runs"):
             delete_runs(store, ids)
             st.session_state[DELETED] = True
-            st.toast(f"Moved {counted(len(ids), 'run')} to the bin.")
+            st.toast(f"Moved {counted(len(ids), 'run')} to the bin: {', '.join(ids)}.")
             st.rerun()
 
 

@@ -65,9 +65,11 @@ def reading(row: OverviewRow) -> str:
     least = f"**{cell.learned} of {cell.seeds}** training runs, which differ in their random seed, learned the task."
     return (
         f"To read it, take {name} on {row.task}. {least} **{cell.reach:.1f}x**: trained on sequences of "
-        f"up to {row.trained} tokens, half of them keep {bar} or more on sequences {cell.reach:.1f} times as long, "
-        f"{cell.reach * row.trained:.0f} tokens; 1.0x is no longer than in training, + is as long as was tested. "
-        "Bold: recommended, because tests over the seeds show a difference. Click a cell for the comparison behind it."
+        f"up to {row.trained} tokens, half of these runs keep {bar} or more on sequences {cell.reach:.1f} times as "
+        f"long, {cell.reach * row.trained:.0f} tokens. 1.0x: no further than the trained length; +: as far as was "
+        "tested; *not learned*: not within the budget of training steps. The verdict goes by tests of the scores "
+        "beyond the trained length, best mean first (**bold**), not by this number alone. Click a cell for the "
+        "comparison behind it, with intervals and with all its encodings."
     )
 
 
