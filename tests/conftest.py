@@ -18,8 +18,11 @@ if "ORDINATE_UNCHECKED" not in os.environ:
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 torch.set_num_threads(1)
+settings.register_profile("ordinate", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # of a busy machine
+settings.load_profile("ordinate")
 
 ONE_IN = 4
 
