@@ -144,7 +144,7 @@ def _sentence(tasks: Sequence[TaskAnalysis]) -> str:
         if parts
         else "No verdict yet"
     )
-    return f"{found}{f'; and no encoding on {listed(rest)}' if rest else ''}."
+    return f"{found}{f'; they recommend nothing on {listed(rest)}' if rest else ''}."
 
 
 def picture(found: dict[str, StudyOutcome]) -> bytes:

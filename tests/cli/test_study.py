@@ -45,13 +45,20 @@ def test_a_study_is_planned_run_resumed_and_reported(ordinate: Program, tmp_path
     assert document["finished"] and [part["done"] for part in document["parts"]] == [4, 4]
     assert document["parts"][1]["differs"] == {"lr": 0.0001}
     values = {(v["encoding"], v["measure"]): v["values"] for v in document["parts"][0]["values"]}
-    assert len(values["rope", "accuracy"]) == 2 and set(document["tables"]) == {"published", "claims", "scores"}
+    assert len(values["rope", "accuracy"]) == 2 and set(document["tables"]) == {
+        "published", "claims", "scores", "protocols",
+    }  # fmt: skip
     for form in ("html", "md", "csv", "tex"):
         done = ordinate("report", "mine.toml", "-o", f"r.{form}", *here)
         assert done.code == 0 and done.out == f"r.{form}\n", done.err
         assert "as stated" in (tmp_path / f"r.{form}").read_text()
     named = ordinate("report", "mine: as stated", "--format", "csv", *here)
     assert named.code == 0 and named.out.count("binary_majority") >= 4
+    for form, start in (("md", "#"), ("csv", "task"), ("tex", "%"), ("json", "{"), ("html", "<!")):
+        assert ordinate("report", "mine: as stated", "-o", f"one.{form}", *here).code == 0
+        assert (tmp_path / f"one.{form}").read_text().startswith(start), "the format is that of the file's name"
+    odd = ordinate("report", "mine: as stated", "-o", "one.pdf", *here)
+    assert odd.code == 2 and "ends in .pdf, which no report does" in odd.err
 
 
 def test_what_ships_is_reported_at_once(ordinate: Program, tmp_path: Path) -> None:
@@ -72,5 +79,8 @@ def test_bad_names_get_one_sentence(ordinate: Program) -> None:
     for words in (("study", "run", "s4"), ("study", "plan", "x.toml"), ("report", "s4-kback"), ("report", "nothing")):
         done = ordinate(*words)
         assert done.code == 2 and done.err.startswith("ordinate: ") and len(done.err.splitlines()) == 1, done.err
+    close = ordinate("report", "s4-k-back: fiar")
+    assert "did you mean s4-k-back: fair" in close.err, "what comes with the program is suggested too"
+    assert "`ordinate list studies`" in ordinate("report", "nothing").err
     figures = ordinate("report", "s4-k-back", "--figures")
     assert figures.code == 2 and "belongs to one comparison" in figures.err

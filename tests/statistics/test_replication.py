@@ -10,7 +10,7 @@ from scipy import stats
 
 from ordinate import InputError
 from ordinate.statistics.interaction import interaction
-from ordinate.statistics.replication import Agreement, Order, agreement, expected, order, rank_sum
+from ordinate.statistics.replication import Agreement, Order, agreement, expected, order, pair_orders, rank_sum
 
 VALUES = st.lists(st.integers(0, 6).map(float), min_size=2, max_size=6)
 
@@ -57,14 +57,23 @@ def test_agreement_needs_two_values_and_grants_a_tolerance() -> None:
 
 def test_orders() -> None:
     low, high, middle = [0.1 + i / 100 for i in range(6)], [0.9 + i / 100 for i in range(6)], [0.1, 0.9] * 3
-    assert order([high], [low]) is Order.HOLDS
-    assert order([low], [high]) is Order.REVERSED
-    assert order([low], [high], lower=True) is Order.HOLDS
-    assert order([high], [low, high]) is Order.PARTLY
-    assert order([middle], [low]) is Order.OPEN
-    assert order([high], [()]) is None
-    assert order([high], [low, [1.0 + i for i in range(6)]]) is Order.MIXED, "one pair is the other way"
-    assert order([high], [low], margin=0.9) is Order.OPEN, "too close to matter"
+    assert order(pair_orders([high], [low])) is Order.HOLDS
+    assert order(pair_orders([low], [high])) is Order.REVERSED
+    assert order(pair_orders([low], [high], lower=True)) is Order.HOLDS
+    assert order(pair_orders([high], [low, high])) is Order.PARTLY
+    assert order(pair_orders([middle], [low])) is Order.OPEN
+    assert order(pair_orders([high], [()])) is None
+    assert order(pair_orders([high], [low, [1.0 + i for i in range(6)]])) is Order.MIXED, "one pair is the other way"
+    assert order(pair_orders([high], [low], margin=0.9)) is Order.OPEN, "too close to matter"
+
+
+def test_a_pair_has_its_difference_in_the_published_direction_and_a_corrected_p() -> None:
+    low, high = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [11.0, 12.0, 13.0, 14.0, 15.0, 16.0]
+    above, below = pair_orders([high], [low, [math.inf] * 6])
+    assert (above.difference, above.sign, below.sign) == (10.0, 1, -1) and below.difference == -math.inf
+    assert above.p == pytest.approx(4 / math.comb(12, 6)), "twice, for two pairs"
+    (lower,) = pair_orders([low], [high], lower=True)
+    assert (lower.difference, lower.sign) == (10.0, 1)
 
 
 def test_a_rank_sum_of_nothing_is_refused() -> None:

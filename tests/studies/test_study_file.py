@@ -9,6 +9,7 @@ from ordinate import InputError
 from ordinate.statistics.replication import Order
 from ordinate.store.examples import open_examples
 from ordinate.studies import study_file
+from ordinate.studies.claims import claim_outcome
 from ordinate.studies.study_file import load
 from ordinate.studies.study_outcome import study_outcome
 
@@ -123,7 +124,9 @@ def test_the_documented_file_can_be_planned(tmp_path: Path) -> None:
 def test_claims_say_something(tmp_path: Path) -> None:
     stated = '[[claims]]\ntext = "c"\n'
     for rest, sentence in (
-        ("", "says nothing: give measure, better and worse, or learns or fails"),
+        ("", "says nothing: give measure, better and worse, or some of learns, fails, extrapolates, collapses"),
+        ('measure = "loss"\nbetter = "rope"\n', "says nothing: give measure, better and worse"),
+        ('measure = "loss"\nbetter = "rope"\nworse = "learned"\nlearns = "rope"\n', "an order and more"),
         ('measure = "loss"\nbetter = "rope"\nworse = "rope"\n', "names rope twice"),
         ('learns = "rope"\nlower = 3\n', "it must be true or false"),
     ):
@@ -143,5 +146,24 @@ def test_an_encoding_that_was_cut_while_rising_has_not_failed() -> None:
     """As shipped: with 300 steps ALiBi does not learn it; under our rules it was stopped at 8 times the fastest."""
     outcome = study_outcome(load("s4-k-back"), [open_examples()])
     claim = next(claim for claim in outcome.study.claims if claim.fails == ("alibi",))
-    orders = {part.part.name: part.order(claim) for part in outcome.parts if part.finished}
-    assert orders["as stated"] is Order.HOLDS and orders["fair"] is Order.OPEN
+    found = {part.part.name: claim_outcome(claim, part) for part in outcome.parts if part.finished}
+    assert (
+        found["as stated"] and found["as stated"].order is Order.HOLDS and found["as stated"].learned["alibi"] == (0, 6)
+    )
+    assert found["fair"] and found["fair"].order is Order.OPEN
+
+
+def test_what_is_above_the_others_at_twice_the_length_need_not_hold_there() -> None:
+    """As shipped: RoPE is above the tables in every seed, and at the bar in half of the seeds as stated."""
+    outcome = study_outcome(load("s4-k-back"), [open_examples()])
+    extrapolates, above = outcome.study.claims[:2]
+    assert extrapolates.extrapolates == ("rope",) and above.better == ("rope",)
+    stated, fair = (
+        [claim_outcome(claim, part) for claim in (extrapolates, above)]
+        for part in outcome.parts
+        if part.part.name in ("as stated", "fair")
+    )
+    assert [found and found.order for found in stated] == [Order.OPEN, Order.HOLDS]
+    assert [found and found.order for found in fair] == [Order.HOLDS, Order.HOLDS]
+    assert stated[0] and stated[0].extrapolated == {"rope": (3, 6), "sinusoidal": (0, 6), "learned": (0, 6)}
+    assert stated[1] and all(pair.p < 0.05 and pair.difference > 0.02 for pair in stated[1].pairs.values())

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from ordinate.cli.console import console
 from ordinate.cli.options import AsJson
-from ordinate.core.errors import InputError, nearest
+from ordinate.core.errors import InputError
 
 
 def run(
@@ -40,16 +40,12 @@ def _analyze(results: Path, output: Path | None, form: str | None, as_json: bool
     from ordinate.statistics.results_file import read_results
 
     form = "json" if as_json and form is None else form
-    on_terminal = form is None and output is None
     if output is not None and _same(output, results):
         raise InputError(f"-o {output} is the file of results itself: name another one for the report")
-    suffix = "" if output is None else output.suffix.removeprefix(".")
-    if form is None and suffix and suffix not in report.FORMATS:
-        raise InputError(f"-o {output} ends in .{suffix}, which no report does: {nearest(suffix, report.FORMATS)}")
-    form = report.known(form or suffix or "html")
+    form = report.format_of(form, output)
     read = read_results(results)
     analysis = analyze(read.observations, limits=read.limits, preliminary=few_seeds(read.observations))
-    if on_terminal:
+    if form is None:
         show(analysis, console())
     else:  # the report of a comparison, without the parts that need its runs
         deliver(report.pieces(from_results(analysis, results), form), output)

@@ -36,7 +36,7 @@ def run(
     from ordinate.studies.collect import collect
     from ordinate.studies.study_state import StudyState
 
-    report.known(form or "html")
+    form = report.format_of(form, output)
     if figures and (output is not None or form not in (None, "html")):
         raise InputError("--figures writes beside the page of the study: leave out -o and --format, or --figures")
     if study in study_file.names() or study.endswith(".toml"):
@@ -52,21 +52,17 @@ def run(
         show(comparison.analysis, console())
     elif output is None and form in (None, "html"):
         say(str(report.write(comparison, kept.folder, figures=figures)))
-    else:
-        deliver(report.pieces(comparison, form or "html"), output)
+    elif form is not None:
+        deliver(report.pieces(comparison, form), output)
 
 
 def _find(store: Path, name: str) -> "tuple[Store, StoredStudy]":
     """In the store, else among what comes with the program."""
     from ordinate.store import open_store
     from ordinate.store.examples import open_examples
-    from ordinate.studies import study_store
+    from ordinate.studies import study_file, study_store
 
-    own = open_store(store)
-    try:
-        return own, study_store.find(own, name)
-    except InputError:
-        shipped = open_examples()
-        if not name or not study_store.has(shipped, name):
-            raise
-        return shipped, study_store.find(shipped, name)
+    own, shipped = open_store(store), open_examples()
+    if not name or study_store.has(own, name) or not study_store.has(shipped, name):
+        return own, study_store.find(own, name, [*study_file.names(), *study_store.titles(shipped)])
+    return shipped, study_store.find(shipped, name)

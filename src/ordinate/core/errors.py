@@ -62,11 +62,11 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest * 3 // 4]} … {text[-longest // 5 :]}"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown word: the closest known ones, or all of them."""
+def nearest(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The end of an error about an unknown word: the closest known ones, `otherwise`, or all of them."""
     known = sorted(known)
     lower = {name.lower(): name for name in known}
     close = [lower[match] for match in get_close_matches(word.lower()[:LONGEST_WORD], lower, n=3, cutoff=0.6)]
     if close:
         return f"did you mean {' or '.join(close)}?"
-    return f"known: {', '.join(known)}" if known else "it takes none"
+    return otherwise or (f"known: {', '.join(known)}" if known else "it takes none")

@@ -1,5 +1,5 @@
 """Shows a finished comparison: one HTML page, tables in four formats, figures for a paper."""
 
-from ordinate.report.write import FORMATS, known, pieces, render, write
+from ordinate.report.write import FORMATS, format_of, known, pieces, render, write
 
-__all__ = ["FORMATS", "known", "pieces", "render", "write"]
+__all__ = ["FORMATS", "format_of", "known", "pieces", "render", "write"]

@@ -96,7 +96,7 @@ def verdict_words(task: TaskAnalysis) -> str:
     """`use t5 or rope`."""
     if task.verdict.finding is Finding.USE:
         return f"use {listed([called(name) for name in task.verdict.use], 'or')}"
-    return "no encoding is shown to be best"
+    return "nothing is shown to be best"
 
 
 def write_overview(rows: Sequence[OverviewRow]) -> str:

@@ -1,8 +1,9 @@
 """The report of a study: what holds of what was published, the verdict of each comparison, and their scores."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from rich.console import Console
@@ -15,7 +16,7 @@ from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning
 from ordinate.report.json_document import as_json, table_document
 from ordinate.report.latex import latex
-from ordinate.report.study_tables import measured_text, published_text, scores, tables
+from ordinate.report.study_tables import claim_text, measured_text, published_text, scores, tables
 from ordinate.report.table import comma_separated, markdown, markdown_text
 from ordinate.report.write import known
 from ordinate.statistics.alarms import alarm_lines
@@ -23,6 +24,8 @@ from ordinate.statistics.phrases import called, counted, listed, p_words
 from ordinate.statistics.replication import Agreement, Order
 from ordinate.statistics.sentences import sentences
 from ordinate.studies import measures
+from ordinate.studies.claims import claim_outcome
+from ordinate.studies.study_definition import Published, PublishedClaim
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
 
 BOTTOM_LINE = 3  # sentences of a comparison: what to use, where others are higher, how far each holds
@@ -30,12 +33,12 @@ ALREADY_SAID = ("gate", "unfinished", "budget")  # by the number of seeds that l
 
 
 def show(outcome: StudyOutcome, console: Console) -> None:
-    """On one screen of a terminal: the question, what holds, the tables."""
+    """On one screen of a terminal: the question, what holds, the numbers, the verdicts, and where there is more."""
     study = outcome.study
     console.print(Text(f"{study.title}: {study.question}", "bold"))
-    for line in words(outcome):
-        console.print(Text(line))
     for table in tables(outcome):
+        if table.name == "protocols":
+            continue
         console.print()
         drawn = RichTable(title=table.title, title_justify="left", box=None, pad_edge=False, header_style="bold")
         for column in table.columns:
@@ -43,44 +46,65 @@ def show(outcome: StudyOutcome, console: Console) -> None:
         for cells in table.texts(str, "{}"):
             drawn.add_row(*(Text(text or "-", _style(text)) for text in cells))
         console.print(drawn)
-        if table.note:
-            console.print(Text(table.note, "dim"))
+    console.print()
+    said = (_replicated(outcome, only_explained=True), _interactions(outcome), _verdicts(outcome, 1), _missing(outcome))
+    for line in chain(*said):
+        console.print(Text(line))
+    name = shlex.quote(study.typed)
+    console.print(Text(f"How each number is made, settings and pictures: ordinate report {name} -o page.html", "dim"))
 
 
 def _style(text: str) -> str:
-    word = text.rpartition(" ")[2]
-    return "green" if word in (Agreement.AGREES, Order.HOLDS) else "yellow" if word == Agreement.DIFFERS else ""
+    if text.startswith(f"{Order.HOLDS}:") or text.endswith(Agreement.AGREES):
+        return "green"
+    return "yellow" if text.startswith((Order.REFUTED, Order.REVERSED)) or text.endswith(Agreement.DIFFERS) else ""
 
 
 def words(outcome: StudyOutcome) -> list[str]:
     """What holds of what was published, what explains the rest, and the verdict of each finished comparison."""
-    lines: list[str] = []
-    for part in outcome.parts:
-        lines += _held(outcome, part) if part.part.published and part.values else []
+    claims = []
     for claim in outcome.study.claims:
-        found = [f"{order} ({part.part.name})" for part in outcome.parts if (order := part.order(claim)) is not None]
-        lines += [f"Published: {claim.text}. Measured: {'; '.join(found)}."] if found else []
+        found = [f"{part.part.name}, {text}" for part in outcome.parts if (text := claim_text(claim, part))]
+        claims += [f"Published: {claim.text}. Measured: {' | '.join(found)}."] if found else []
+    return [
+        *_replicated(outcome), *claims, *_interactions(outcome), *_verdicts(outcome, BOTTOM_LINE), *_missing(outcome)
+    ]  # fmt: skip
+
+
+def _replicated(outcome: StudyOutcome, *, only_explained: bool = False) -> Iterator[str]:
+    """How published figures fare. `only_explained`: name those that differ only if other settings were tried."""
+    for part in outcome.parts:
+        if part.part.published and part.values:
+            yield from _held(outcome, part, only_explained)
+
+
+def _interactions(outcome: StudyOutcome) -> Iterator[str]:
     for name, test in outcome.interactions().items():
         above, below = test.freedom
         verb = "depends" if test.p < 0.05 else "is not shown to depend"
         numbers = f"F({above:.0f}, {below:.0f}) = {test.f:.1f}, {p_words(test.p)}"
         over = listed([measures.find(measure).title for measure in outcome.study.interaction])
-        lines.append(f"Interaction: the course of {called(name)} over {over} {verb} on the comparison ({numbers}).")
+        yield f"Interaction: the course of {called(name)} over {over} {verb} on the comparison ({numbers})."
+
+
+def _verdicts(outcome: StudyOutcome, sentences_each: int) -> Iterator[str]:
+    """Of each comparison that has results, with its alarms."""
     for part in outcome.parts:
-        if part.comparison is not None:
-            for task in part.comparison.analysis.tasks:
-                said = " ".join(sentences(part.comparison.analysis, task)[:BOTTOM_LINE])
-                lines.append(f"{_title(part)}, {counted(len(task.seeds), 'seed')}: {said}")
-                lines += [
-                    f"{_title(part)}, alarm, {kind}: {text}."
-                    for kind, text in alarm_lines(task.alarms)
-                    if kind not in ALREADY_SAID
-                ]
+        for task in part.comparison.analysis.tasks if part.comparison else ():
+            assert part.comparison is not None
+            said = " ".join(sentences(part.comparison.analysis, task)[:sentences_each])
+            yield f"{_title(part)}, {counted(len(task.seeds), 'seed')}: {said}"
+            for kind, text in alarm_lines(task.alarms):
+                if kind not in ALREADY_SAID:
+                    yield f"{_title(part)}, alarm, {kind}: {text}."
+
+
+def _missing(outcome: StudyOutcome) -> list[str]:
     missing = [part.part.name for part in outcome.parts if not part.finished]
-    if missing:
-        some = listed(missing) if len(missing) < len(outcome.parts) else "all of it"
-        lines.append(f"Still to be run: {some}. Go on with  {again(outcome)}")
-    return lines
+    if not missing:
+        return []
+    some = listed(missing) if len(missing) < len(outcome.parts) else "all of it"
+    return [f"Still to be run: {some}. Go on with  {again(outcome)}"]
 
 
 def again(outcome: StudyOutcome) -> str:
@@ -92,15 +116,12 @@ def _title(part: PartOutcome) -> str:
     return part.part.name[:1].upper() + part.part.name[1:]
 
 
-def _held(outcome: StudyOutcome, part: PartOutcome) -> Iterator[str]:
-    """How many published figures lie among the seeds, and for each that differs what explains it."""
-    held = {figure: found for figure in part.part.published if (found := part.agreement(figure)) is not None}
+def _held(outcome: StudyOutcome, part: PartOutcome, only_explained: bool) -> Iterator[str]:
+    """How many published figures lie among the seeds, what explains each that differs, and what that costs."""
+    held = _agreements(part, part)
     if not held:
         return
-    good, possible = (list(held.values()).count(word) for word in (Agreement.AGREES, Agreement.POSSIBLE))
-    more = f", {possible} more {'is' if possible == 1 else 'are'} possible" if possible else ""
-    agree = "agrees" if good == 1 else "agree"
-    yield f"{_title(part)}: {good} of {counted(len(held), 'published figure')} {agree}{more}."
+    yield f"{_title(part)}: {_agreeing(held)}."
     for figure in (figure for figure, found in held.items() if found is Agreement.DIFFERS):
         measure = measures.find(figure.measure)
         name = f"{called(figure.encoding)}, {measure.title}"
@@ -113,9 +134,27 @@ def _held(outcome: StudyOutcome, part: PartOutcome) -> Iterator[str]:
         ]
         if explains:
             yield f"{stated}; explained by {' or '.join(explains)}."
-        else:
+        elif tried or not only_explained:
             seen = [f"{measured_text(other, figure)} with {other.part.difference}" for other in tried]
             yield f"{stated}{'; not explained by ' + ', '.join(seen) if seen else ''}."
+    for other in outcome.like(part):
+        if found := _agreements(part, other):
+            agreed = [figure for figure, before in held.items() if before is Agreement.AGREES and figure in found]
+            lost = sum(found[figure] is not Agreement.AGREES for figure in agreed)
+            cost = f"of the {len(agreed)} that agree as stated, {lost} no longer do"
+            yield f"With {other.part.difference}: {_agreeing(found)}; {cost}."
+
+
+def _agreements(stated: PartOutcome, measured: PartOutcome) -> dict[Published, Agreement]:
+    """The published figures of one comparison that another has measured."""
+    return {figure: found for figure in stated.part.published if (found := measured.agreement(figure)) is not None}
+
+
+def _agreeing(held: Mapping[Published, Agreement]) -> str:
+    """`7 of 10 published figures agree, 1 more is possible`."""
+    good, possible = (list(held.values()).count(word) for word in (Agreement.AGREES, Agreement.POSSIBLE))
+    more = f", {possible} more {'is' if possible == 1 else 'are'} possible" if possible else ""
+    return f"{good} of {counted(len(held), 'published figure')} {'agrees' if good == 1 else 'agree'}{more}"
 
 
 def render(outcome: StudyOutcome, format: str) -> str:
@@ -148,12 +187,21 @@ def document(outcome: StudyOutcome) -> dict[str, Any]:
                 "published": [vars(figure) | {"agrees": part.agreement(figure)} for figure in part.part.published],
                 "values": [{"task": t, "encoding": e, "measure": m, "values": list(v)}
                            for (t, e, m), v in part.values.items()],
-                "claims": {claim.text: part.order(claim) for claim in study.claims},
+                "claims": {claim.text: claim_document(claim, part) for claim in study.claims},
             }
             for part in outcome.parts
         ],
         "tables": {table.name: list(table_document(table)["rows"]) for table in tables(outcome)},
     }  # fmt: skip
+
+
+def claim_document(claim: PublishedClaim, part: PartOutcome) -> dict[str, Any] | None:
+    """What becomes of a claim, with its pairs and counts of seeds."""
+    found = claim_outcome(claim, part)
+    if found is None:
+        return None
+    pairs = [{"better": one, "worse": two, **vars(pair)} for (one, two), pair in found.pairs.items()]
+    return {"outcome": found.order, "pairs": pairs, "learned": found.learned, "extrapolated": found.extrapolated}
 
 
 def figures(outcome: StudyOutcome) -> tuple[Figure, ...]:

@@ -1,22 +1,27 @@
-"""The tables of a study: published against measured, claims, the matrix of methods, measures and scores."""
+"""The tables of a study: claims, published against measured, the matrix of methods, measures, scores and protocols."""
 
 import math
 from collections.abc import Sequence
 
+from ordinate.core.config import to_dict
+from ordinate.core.parsing import write_value
 from ordinate.report.table import Column, Table, TableRow
-from ordinate.statistics.phrases import called
+from ordinate.statistics.phrases import called, listed, p_words
+from ordinate.statistics.reach import Reach
+from ordinate.statistics.replication import Order
 from ordinate.statistics.types import Range, TaskAnalysis
 from ordinate.studies import measures
-from ordinate.studies.study_definition import MATRIX, Published
+from ordinate.studies.claims import ClaimOutcome, claim_outcome
+from ordinate.studies.study_definition import MATRIX, Part, Published, PublishedClaim
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
 
 MOST_COLUMNS = 6  # parts side by side in one table
 
 
 def tables(outcome: StudyOutcome) -> list[Table]:
-    """Published against measured, claims by comparison, and the scores of every comparison."""
-    made = (_published(outcome), _claims(outcome), _matrix(outcome), _measures(outcome), scores(outcome))
-    return [table for table in made if table.rows]
+    """What holds first, then the numbers, then the settings."""
+    first = _claims(outcome), _published(outcome), _matrix(outcome), _measures(outcome)
+    return [table for table in (*first, scores(outcome), protocols(outcome)) if table.rows]
 
 
 def number_text(value: float, form: str) -> str:
@@ -72,15 +77,75 @@ def _cell(part: PartOutcome, figure: Published) -> str:
 
 def _claims(outcome: StudyOutcome) -> Table:
     shown = [part for part in outcome.parts if part.values][:MOST_COLUMNS]
-    rows = [(claim.text, *(order.value if (order := part.order(claim)) else None for part in shown))
-            for claim in outcome.study.claims]  # fmt: skip
+    rows = [(claim.text, *(claim_text(claim, part) for part in shown)) for claim in outcome.study.claims]
     columns = (Column("claim", "published claim"), *(Column(part.part.name, part.part.name) for part in shown))
     note = (
         "Orders: each pair of encodings by the exact rank-sum test over seeds, corrected by Holm over the pairs of a "
-        "claim, with means at least 0.02 apart; what cannot be evaluated at a length is below all that can. "
-        "Learning: in more or less than half of the seeds."
+        "claim, with means at least 0.02 apart; what cannot be evaluated at a length is below all that can. A claim "
+        "has few pairs and was stated before; a verdict corrects over all pairs of its comparison, so it may leave "
+        "open what a claim shows. Learning, and extrapolating to the headline length: at the bar in more than half of "
+        "the seeds."
     )
     return Table("claims", "Published claims", columns, tuple(rows) if shown else (), note=note)
+
+
+def claim_text(claim: PublishedClaim, part: PartOutcome) -> str | None:
+    """`refuted: rope 2 of 6`; None where it is not measured."""
+    outcome = claim_outcome(claim, part)
+    if outcome is None:
+        return None
+    counts = {**outcome.learned, **outcome.extrapolated} if not (outcome.learned and outcome.extrapolated) else {}
+    if counts:
+        why = ", ".join(f"{called(name)} {good} of {of}" for name, (good, of) in counts.items())
+    elif outcome.pairs:
+        why = _pairs_text(outcome, measures.find(claim.measure).form)
+    else:
+        sides = (("learn", outcome.learned), ("extrapolate", outcome.extrapolated))
+        why = "; ".join(
+            f"{verb}: " + ", ".join(f"{called(name)} {good} of {of}" for name, (good, of) in counts.items())
+            for verb, counts in sides
+        )
+    return f"{outcome.order}: {why}"
+
+
+def _pairs_text(outcome: ClaimOutcome, form: str) -> str:
+    """Of an order that holds, the smallest difference and the largest p; otherwise what each pair says."""
+    pairs = outcome.pairs
+    if outcome.order is Order.HOLDS:
+        least = min(abs(pair.difference) for pair in pairs.values())
+        by = f"by {number_text(least, form)} or more, " if math.isfinite(least) else ""
+        return f"{by}{p_words(max(pair.p for pair in pairs.values()))}"
+    words = {1: "better than", 0: "not told apart from", -1: "worse than"}
+    said = []
+    for sign, verb in words.items():
+        for one in dict.fromkeys(better for better, _ in pairs):
+            others = [called(two) for (better, two), pair in pairs.items() if better == one and pair.sign == sign]
+            said += [f"{called(one)} {verb} {listed(others)}"] if others else []
+    return "; ".join(said)
+
+
+def protocols(outcome: StudyOutcome) -> Table:
+    """The settings in which the comparisons of a study differ; none where there are too many for columns."""
+    parts = [part.part for part in outcome.parts]
+    shown = [(part, _settings(part)) for part in parts] if 1 < len(parts) <= MOST_COLUMNS else []
+    keys = dict.fromkeys(key for _, settings in shown for key in settings)
+    differing = [key for key in keys if len({settings.get(key) for _, settings in shown}) > 1]
+    columns = (Column("setting", "setting"), *(Column(part.name, part.name) for part, _ in shown))
+    rows = tuple((key, *(settings.get(key) for _, settings in shown)) for key in differing)
+    return Table("protocols", "Protocols", columns, rows, note="What is not listed is the same in all comparisons.")
+
+
+# what an encoding, a task or the width decides, and how runs are executed
+_NOT_PROTOCOL = ("encoding", "seed", "vocabulary", "classes", "length", "head_dim", "kv_heads", "hidden", "threads")
+
+
+def _settings(part: Part) -> dict[str, str]:
+    """The settings of a comparison's runs, as on a command line."""
+    (_, _, base), *_ = part.study.bases
+    own = to_dict(base)
+    flat = {key: value for key, value in (own | own.pop("model")).items() if key not in _NOT_PROTOCOL}
+    flat["lr"] = "tuned per encoding" if part.study.rates else flat["lr"]
+    return {key: write_value(value) for key, value in flat.items() if value is not None}
 
 
 def _matrix(outcome: StudyOutcome) -> Table:
@@ -142,13 +207,14 @@ def scores(outcome: StudyOutcome) -> Table:
         rows.append((called(side) if few else side, *(_scores(task, name) for task, name in pairs)))
     note = (
         "Mean score in distribution / at the headline length (twice the trained one) over all seeds, there on tokens "
-        "past the trained length where the task has them; then how many seeds learned the task."
+        "past the trained length where the task has them; how many seeds learned the task; and to which multiple of "
+        "the trained length they hold (+: the longest that was tested)."
     )
     return Table("scores", "Scores", columns, tuple(rows) if tasks else (), note=note)
 
 
 def _scores(task: TaskAnalysis, encoding: str) -> str | None:
-    """`1.000 / 0.853, 6 of 6`."""
+    """`1.000 / 0.853, 6 of 6, 3.4x`."""
     if encoding not in task.encodings:
         return None
 
@@ -158,4 +224,11 @@ def _scores(task: TaskAnalysis, encoding: str) -> str | None:
 
     ranges = [task.shown] if task.inside is None or task.inside is task.shown else [task.inside, task.shown]
     good, of = task.learned.get(encoding, (0, 0))
-    return " / ".join(map(mean, ranges)) + (f", {good} of {of}" if of else "")
+    reach = f", {_multiple(task.reach[encoding])}" if good else ""
+    return " / ".join(map(mean, ranges)) + (f", {good} of {of}{reach}" if of else "")
+
+
+def _multiple(reach: Reach) -> str:
+    """`3.4x`, `4.0x+` at the longest tested length."""
+    median = reach.median or 1.0
+    return f"{median:.1f}x{'+' * reach.at_least(median)}"

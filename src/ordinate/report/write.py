@@ -125,6 +125,15 @@ def known(name: str) -> str:
     return name
 
 
+def format_of(form: str | None, output: Path | None) -> str | None:
+    """The format that was asked for, or that a file's name ends in, or a page; None for neither format nor file."""
+    if form is None and output is not None:
+        form = output.suffix.removeprefix(".") or "html"
+        if form not in FORMATS:
+            raise InputError(f"-o {output} ends in .{form}, which no report does: {nearest(form, FORMATS)}")
+    return None if form is None else known(form)
+
+
 def _write_figures(comparison: Comparison, folder: Path) -> None:
     from ordinate.report.chart import Heat, data
     from ordinate.report.draw_matplotlib import save

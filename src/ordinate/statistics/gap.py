@@ -18,13 +18,15 @@ def score_gap(task: TaskAnalysis, encoding: str) -> float | None:
 
 
 def share_kept(task: TaskAnalysis, encoding: str, r: Range) -> float | None:
-    """The score on a range over that in distribution; None where either is inside the floor's band."""
+    """The score above the floor on a range over that in distribution; None where either is inside the floor's band."""
     scores = _scores(task, encoding, r)
     if task.bar is None or task.inside is None or not scores:
         return None
     inside, beyond = (sum(column) / len(scores) for column in zip(*scores, strict=True))
     both = Score(inside, task.inside.floor, task.inside.sequences), Score(beyond, r.floor, r.sequences)
-    return beyond / inside if all(score.above_floor for score in both) else None
+    if not all(score.above_floor for score in both):
+        return None
+    return (beyond - r.floor) / (inside - task.inside.floor)
 
 
 def _scores(task: TaskAnalysis, encoding: str, r: Range) -> list[tuple[float, float]]:

@@ -154,7 +154,7 @@ def not_learned(task: TaskAnalysis) -> str:
 
 
 def kept(task: TaskAnalysis) -> list[str]:
-    """What encodings that no seed learned the task with keep of their score, each at its longest length."""
+    """What is left of the scores of encodings that no seed learned the task with, each at its longest length."""
     longer = [r for r in task.ranges if r.split == "ood"]
     if task.inside is None:
         return []
@@ -164,6 +164,7 @@ def kept(task: TaskAnalysis) -> list[str]:
         longest = next((r for r in reversed(longer) if r.cell(name).unranked is not None), None)
         share = None if longest is None else share_kept(task, name, longest)
         if inside is not None and longest is not None and share is not None:
-            own = f"{called(name)} keeps {100 * share:.0f} % of its {below_bar(inside, task.bar)}"
+            own = f"{called(name)} ({below_bar(inside, task.bar)}) keeps {100 * share:.0f} %"
             parts.append(f"{own} at {range_title(task, longest)}")
-    return [f"Not ranked: {'; '.join([*parts[:MOST_PARTS], *more(parts, 'encoding')])}."] if parts else []
+    said = "; ".join([*parts[:MOST_PARTS], *more(parts, "encoding")])
+    return [f"Not ranked: of its score above the floor, {said}."] if parts else []

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -19,7 +20,7 @@ class Order(StrEnum):
     MIXED = "reversed in part"  # some pair is significantly the other way, another is not
     REVERSED = "reversed"  # every pair is significantly the other way
     OPEN = "not shown"
-    REFUTED = "refuted"  # of learning: some encoding does not do what was published
+    REFUTED = "refuted"  # of learning and of longer lengths: some encoding does not do what was published
 
 
 def expected(values: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
@@ -53,39 +54,55 @@ def agreement(published: float, values: Sequence[float], tolerance: float) -> Ag
     return Agreement.POSSIBLE if low <= published <= high else Agreement.DIFFERS
 
 
-def order(
+@dataclass(frozen=True)
+class PairOrder:
+    """One of the encodings published as better against one published as worse."""
+
+    difference: float  # of the means, positive in the published direction
+    p: float  # corrected over the pairs of a claim
+    sign: int  # 1: significantly in the published direction, -1: in the other, 0: neither
+
+
+def pair_orders(
     better: Sequence[Sequence[float]],
     worse: Sequence[Sequence[float]],
     *,
     lower: bool = False,
     margin: float = 0.0,
     alpha: float = 0.05,
-) -> Order | None:
-    """Whether each of `better` is above each of `worse`: exact rank-sum tests, corrected by Holm. None without values.
+) -> tuple[PairOrder, ...]:
+    """Each of `better` against each of `worse`: exact rank-sum tests, corrected by Holm. Empty without values.
 
     Means must differ by more than the margin. Ranks need no scale: a value that was never reached may be infinite.
     """
     pairs = [(one, two) for one in better for two in worse]
     if not pairs or any(not one or not two for one, two in pairs):
+        return ()
+    direction = -1.0 if lower else 1.0
+    found = []
+    for p, (one, two) in zip(holm([rank_sum(one, two) for one, two in pairs]), pairs, strict=True):
+        shift, difference = direction * _above(one, two), direction * _apart(one, two)
+        significant = p < alpha and shift != 0 and abs(difference) > margin
+        found.append(PairOrder(difference, p, int(math.copysign(1, shift)) if significant else 0))
+    return tuple(found)
+
+
+def order(pairs: Sequence[PairOrder]) -> Order | None:
+    """What the pairs of a claim say together. None without pairs."""
+    if not pairs:
         return None
-    sign = -1.0 if lower else 1.0
-    corrected = holm([rank_sum(one, two) for one, two in pairs])
-    shifts = [sign * _above(one, two) for one, two in pairs]
-    claims = [
-        math.copysign(1, shift) if p < alpha and shift and _apart(one, two) > margin else 0.0
-        for p, shift, (one, two) in zip(corrected, shifts, pairs, strict=True)
-    ]
-    if any(claim < 0 for claim in claims):
-        return Order.REVERSED if all(claim < 0 for claim in claims) else Order.MIXED
-    if all(claim > 0 for claim in claims):
+    signs = {pair.sign for pair in pairs}
+    if -1 in signs:
+        return Order.REVERSED if signs == {-1} else Order.MIXED
+    if signs == {1}:
         return Order.HOLDS
-    return Order.PARTLY if any(claims) else Order.OPEN
+    return Order.PARTLY if 1 in signs else Order.OPEN
 
 
 def _apart(one: Sequence[float], two: Sequence[float]) -> float:
-    """Between two means, which may be infinite."""
-    means = [sum(values) / len(values) for values in (one, two)]
-    return 0.0 if means[0] == means[1] else abs(means[0] - means[1])
+    """The difference of two means, which may be infinite."""
+    first, second = (sum(values) / len(values) for values in (one, two))
+    return 0.0 if first == second else first - second
 
 
 def _above(one: Sequence[float], two: Sequence[float]) -> float:

@@ -26,7 +26,7 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedClaim:
-    """What was published of encodings: an order in one measure, or which of them learn the task and which fail."""
+    """What was published of encodings: an order in one measure, or which of them learn the task or extrapolate."""
 
     text: str
     measure: str = ""
@@ -35,10 +35,17 @@ class PublishedClaim:
     lower: bool = False  # smaller values of the measure are better
     learns: tuple[str, ...] = ()  # each in most seeds
     fails: tuple[str, ...] = ()  # each in most seeds
+    extrapolates: tuple[str, ...] = ()  # each at the bar on the headline range in most seeds
+    collapses: tuple[str, ...] = ()  # each below the bar there in most seeds
+
+    @property
+    def opposites(self) -> tuple[tuple[str, ...], ...]:
+        """What no encoding can be named twice in."""
+        return (*self.better, *self.worse), (*self.learns, *self.fails), (*self.extrapolates, *self.collapses)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.better, *self.worse, *self.learns, *self.fails)
+        return tuple(dict.fromkeys(name for side in self.opposites for name in side))
 
 
 @dataclass(frozen=True)

@@ -139,17 +139,22 @@ def _published(table: dict[str, Any], name: str, encodings: tuple[str, ...]) -> 
 
 
 def _claim(table: dict[str, Any], parts: list[Part]) -> PublishedClaim:
-    sides = ("better", "worse", "learns", "fails")
+    sides = ("better", "worse", "learns", "fails", "extrapolates", "collapses")
     _known(table, ("text", "measure", "lower", *sides), "a claim")
     text, lower = _needed(table, "text", "a claim"), table.get("lower", False)
     named = {side: _names(table[side], text, side) for side in sides if side in table}
-    better, worse, learns, fails = (named.get(side, ()) for side in sides)
-    claim = PublishedClaim(text, "", better, worse, bool(lower), learns, fails)
-    if not ({"better", "worse", "measure"} <= table.keys() or {"learns", "fails"} & table.keys()):
-        raise InputError(f"the claim {text!r} says nothing: give measure, better and worse, or learns or fails")
+    better, worse, learns, fails, extrapolates, collapses = (named.get(side, ()) for side in sides)
+    claim = PublishedClaim(text, "", better, worse, bool(lower), learns, fails, extrapolates, collapses)
+    order = {"better", "worse", "measure"} & table.keys()
+    if order and named.keys() & set(sides[2:]):
+        raise InputError(f"the claim {text!r} is an order and more: make two claims of it")
+    if len(order) < 3 and (order or not named):
+        raise InputError(
+            f"the claim {text!r} says nothing: give measure, better and worse, or some of {', '.join(sides[2:])}"
+        )
     if unknown := [name for name in claim.names if not any(part.encoding(name) for part in parts)]:
         raise InputError(f"the claim {text!r} is about {unknown[0]}, which no part compares")
-    if twice := {name for name in claim.names if claim.names.count(name) > 1}:
+    if twice := {name for side in claim.opposites for name in side if side.count(name) > 1}:
         raise InputError(f"the claim {text!r} names {min(twice)} twice")
     if not isinstance(lower, bool):
         raise InputError(f"lower in the claim {text!r} is {lower!r}: it must be true or false")

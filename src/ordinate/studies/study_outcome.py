@@ -1,6 +1,5 @@
 """What a study has found so far: its comparisons, measured values by seed, and what becomes of published claims."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,12 +7,12 @@ import numpy as np
 
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.interaction import Interaction, interaction
-from ordinate.statistics.replication import Agreement, Order, agreement, order
+from ordinate.statistics.replication import Agreement, agreement
 from ordinate.store import Store
 from ordinate.studies import measures
 from ordinate.studies.collect import collect
 from ordinate.studies.stages import next_stage, seeds_to_report
-from ordinate.studies.study_definition import Part, Published, PublishedClaim, StudyFile
+from ordinate.studies.study_definition import Part, Published, StudyFile
 from ordinate.studies.study_state import StudyState
 
 ValueKey = tuple[str, str, str]  # task, encoding, measure
@@ -37,44 +36,6 @@ class PartOutcome:
         """Whether a published figure is among those of the seeds of this comparison, or could be."""
         tolerance = max(figure.within, measures.find(figure.measure).tolerance(figure.value))
         return agreement(figure.value, self.measured(figure.encoding, figure.measure), tolerance)
-
-    def order(self, claim: PublishedClaim) -> Order | None:
-        """What becomes of a published order here; none if it is not measured, or not in all seeds yet.
-
-        An encoding that cannot be evaluated there is below all that can.
-        """
-        if not self.finished or any(self.part.encoding(name) is None for name in claim.names):
-            return None
-        if not claim.better:
-            return self._learning(claim)
-        worst = (math.inf if claim.lower else -math.inf,) * len(self._any_values(claim.measure))
-        better, worse = (
-            [self.measured(encoding, claim.measure) or worst for encoding in side]
-            for side in (claim.better, claim.worse)
-        )
-        measure = measures.find(claim.measure)
-        return order(better, worse, lower=claim.lower, margin=0.0 if measure.relative else measure.margin)
-
-    def _learning(self, claim: PublishedClaim) -> Order | None:
-        """Whether those that should learn the task do so in most seeds, and those that should not do not.
-
-        One whose budget was cut while it was still rising may learn it later: that shows nothing.
-        """
-        if self.comparison is None:
-            return None
-        task = self.comparison.analysis.tasks[0]
-        learned, steps = task.learned, [task.steps.get(self.part.encoding(name) or "") for name in claim.fails]
-        shares = {name: learned.get(self.part.encoding(name) or "", (0, 0)) for name in claim.names}
-        if not all(of for _, of in shares.values()):
-            return None
-        right = [2 * shares[name][0] > shares[name][1] for name in claim.learns]
-        right += [2 * shares[name][0] < shares[name][1] for name in claim.fails]
-        if not all(right):
-            return Order.REFUTED
-        return Order.OPEN if any(own and own.fastest and own.rising for own in steps) else Order.HOLDS
-
-    def _any_values(self, measure: str) -> tuple[float, ...]:
-        return next((values for (_, _, name), values in self.values.items() if name == measure), ())
 
     def measured(self, encoding: str, measure: str) -> tuple[float, ...]:
         """The values of the finished seeds on the first task."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,29 +75,34 @@ def _write(kept: StoredStudy) -> None:
     write_document(kept.folder / "study.json", {**texts, **kept.study.as_dict()}, indent=1)
 
 
-def find(store: Store, start: str = "") -> StoredStudy:
-    """The study whose id starts with `start`, or the last one of the task or title `start`; without one, the last."""
+def find(store: Store, start: str = "", others: Iterable[str] = ()) -> StoredStudy:
+    """The study whose id starts with `start`, or the last one of the task or title `start`; without one, the last.
+
+    `others`: names that are known elsewhere, to suggest.
+    """
     if store.folder.exists() and not store.folder.is_dir():
         raise InputError(f"{store.folder} is a file, not a folder of runs")
     known = names(store)
     if not known and (folders := lost(store)):
         raise InputError(f"{folders[0]} is damaged (it has no study.json): move it away")
-    if not known:
+    if not known and not (start and others):
         raise InputError(f"no study in {store.folder} yet: start one with  ordinate compare k_back{store.option}")
     found = [name for name in known if name.startswith(start)]
     if not found and (named := _find_by_name(store, known, start)):
         return named
     if not found:
-        raise InputError(f"no study {start!r} in {store.folder}: {nearest(start, [*known, *_titles(store, known)])}")
+        listed = f"`ordinate list comparisons{store.option}` and `ordinate list studies` name them"
+        close = nearest(start, [*known, *titles(store), *others], otherwise=listed)
+        raise InputError(f"no study or comparison {start!r} in {store.folder}: {close}")
     if start and len(found) > 1:
         raise InputError(f"{len(found)} studies start with {start!r}: give more digits")
     return _read(store.folder / "studies" / found[-1])
 
 
-def _titles(store: Store, known: list[str]) -> set[str]:
+def titles(store: Store) -> set[str]:
     """The names by which `find` also finds studies."""
     found = set()
-    for study_id in known:
+    for study_id in names(store):
         with suppress(InputError):
             kept = _read(store.folder / "studies" / study_id)
             found |= {kept.title, *kept.study.tasks} - {""}

@@ -20,16 +20,15 @@ def run(
 
 def report(study: str, output: Path | None, form: str | None, store: Path) -> None:
     """The report of a study, on the terminal or as a file."""
-    from ordinate.report import study_report
+    from ordinate.report import format_of, study_report
     from ordinate.report.output import deliver
     from ordinate.store import open_store
     from ordinate.store.examples import open_examples
     from ordinate.studies.study_file import load
     from ordinate.studies.study_outcome import study_outcome
 
+    form = format_of(form, output)
     outcome = study_outcome(load(study), [open_store(store), open_examples()])
-    if form is None and output is not None:
-        form = output.suffix.removeprefix(".") or "html"
     if form is None:
         study_report.show(outcome, console())
     else:
