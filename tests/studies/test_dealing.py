@@ -1,6 +1,7 @@
 """Tied learning rates are dealt out over the reported seeds; budgets end by what the fastest encoding took."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,23 @@ def test_an_alarm_tells_where_the_rate_decides(monkeypatch: pytest.MonkeyPatch) 
     if any(pair.claim and pair.basis == "scores" for pair in task.pairs):
         assert {alarm.encoding for alarm in found} == {"rope", "alibi"}
         assert list(found[0].means) == list(RATES) and "0.001" in found[0].sentence()
+
+
+def test_the_rate_may_decide_over_all_lengths_and_not_at_the_headline(monkeypatch: pytest.MonkeyPatch) -> None:
+    def longer(config: RunConfig) -> RunResult:
+        found = tied(config)
+        *_, headline = found.evaluation
+        rope = config.model.encoding == "rope"
+        rows = (
+            replace(headline, length=16, score=0.9),
+            replace(headline, length=24, score=headline.score if rope else 0.9),
+        )
+        return replace(found, evaluation=(*found.evaluation[:-1], *rows))
+
+    made.pretend(monkeypatch, longer)
+    (task,) = analyze_study(made.state_of(made.study(seeds=6)), 6).tasks
+    (alarm,) = [alarm for alarm in task.alarms if isinstance(alarm, RateMatters)]
+    assert (alarm.encoding, alarm.where) == ("rope", "over all lengths") and list(alarm.means) == list(RATES)
 
 
 def test_fewer_seeds_than_tied_rates(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,27 +89,31 @@ class NoRate(Alarm, kind="no rate"):
 
 @dataclass(frozen=True)
 class RateMatters(Alarm, kind="rate"):
-    """Learning rates that tie in distribution move the headline score by more than what is, or could be, claimed."""
+    """Learning rates that tie in distribution move an endpoint by more than what is, or could be, claimed."""
 
     encoding: str
-    range: str
-    means: Mapping[float, float]  # learning rate: the mean score of its seeds
+    where: str  # the headline range, or all lengths
+    means: Mapping[float, float]  # learning rate: the mean of its seeds
     claimed: float | None  # the smallest difference that is claimed of the encoding
 
     @classmethod
     def check(cls, task: TaskEvidence) -> Iterator[Self]:
         for arm in task.study.arms:
-            by_rate: dict[float, list[float]] = {}
             cell = task.shown.cell(arm.encoding)
-            for seed, score, counts in zip(cell.seeds, cell.scores, cell.counted, strict=True):
-                if counts and score is not None and seed in arm.rates:
-                    by_rate.setdefault(arm.rates[seed], []).append(score)
-            means = {rate: sum(own) / len(own) for rate, own in sorted(by_rate.items())}
-            claims = [abs(pair.difference.mean) for pair in task.pairs if _claims_headline(pair, arm.encoding)]
-            claimed = min(claims, default=None)
-            spread = max(means.values(), default=0.0) - min(means.values(), default=0.0)
-            if spread > (MARGIN if claimed is None else claimed):
-                yield cls(arm.encoding, task.shown.name, means, claimed)
+            columns = zip(cell.seeds, cell.scores, cell.counted, strict=True)
+            headline = {seed: score for seed, score, counts in columns if counts}
+            areas = task.areas.get(arm.encoding, {})
+            for basis, where, values in (
+                (Basis.SCORES, f"at {task.shown.name}", headline),
+                (Basis.AREA, "over all lengths", areas),
+            ):
+                means = _means_by_rate(arm.rates, values)
+                claims = [abs(pair.difference.mean) for pair in task.pairs if _claims(pair, basis, arm.encoding)]
+                claimed = min(claims, default=None)
+                spread = max(means.values(), default=0.0) - min(means.values(), default=0.0)
+                if spread > (MARGIN if claimed is None else claimed):
+                    yield cls(arm.encoding, where, means, claimed)
+                    break  # one endpoint says enough
 
     def sentence(self) -> str:
         by_rate = listed([f"{mean:.3f} at {rate:g}" for rate, mean in self.means.items()])
@@ -118,8 +122,17 @@ class RateMatters(Alarm, kind="rate"):
             if self.claimed is None
             else (f"by more than the smallest difference that is claimed of it, {self.claimed:.3f}")
         )
-        tied = f"{called(self.encoding)}: learning rates that tie in distribution differ at {self.range}"
+        tied = f"{called(self.encoding)}: learning rates that tie in distribution differ {self.where}"
         return f"{tied} ({by_rate}), {what}"
+
+
+def _means_by_rate(rates: Mapping[int, float], values: Mapping[int, float | None]) -> dict[float, float]:
+    """The mean of the seeds of each learning rate."""
+    by_rate: dict[float, list[float]] = {}
+    for seed, value in values.items():
+        if value is not None and seed in rates:
+            by_rate.setdefault(rates[seed], []).append(value)
+    return {rate: sum(own) / len(own) for rate, own in sorted(by_rate.items())}
 
 
 @dataclass(frozen=True)
@@ -138,8 +151,8 @@ class UndealtRates(Alarm, kind="undealt"):
         return f"{called(self.encoding)}: no seed is left for tied learning rates ({rates}): give more --seeds"
 
 
-def _claims_headline(pair: Contrast, encoding: str) -> bool:
-    return pair.claim and pair.basis is Basis.SCORES and encoding in (pair.better, pair.worse)
+def _claims(pair: Contrast, basis: Basis, encoding: str) -> bool:
+    return pair.claim and pair.basis is basis and encoding in (pair.better, pair.worse)
 
 
 @dataclass(frozen=True)

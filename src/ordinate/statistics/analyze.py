@@ -228,6 +228,7 @@ class _ScoredTask:
             shown=self.shown,
             pairs=pairs,
             steps=steps,
+            areas={encoding: self._areas(encoding) for encoding in self.encodings},
         )
 
 

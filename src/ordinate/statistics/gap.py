@@ -22,7 +22,7 @@ def share_kept(task: TaskAnalysis, encoding: str, r: Range) -> float | None:
     scores = _scores(task, encoding, r)
     if task.bar is None or task.inside is None or not scores:
         return None
-    inside, beyond = (sum(column) / len(scores) for column in zip(*scores, strict=True))
+    inside, beyond = (float(sum(column)) / len(scores) for column in zip(*scores, strict=True))
     both = Score(inside, task.inside.floor, task.inside.sequences), Score(beyond, r.floor, r.sequences)
     if not all(score.above_floor for score in both):
         return None

@@ -162,6 +162,7 @@ class TaskEvidence:
     shown: Range  # the headline range
     pairs: Sequence[Contrast]
     steps: Mapping[str, Steps] = field(default_factory=dict)  # as in TaskAnalysis
+    areas: Mapping[str, Mapping[int, float | None]] = field(default_factory=dict)  # encoding, seed
 
     @cached_property
     def means(self) -> list[list[float]]:
