@@ -11,6 +11,10 @@ from ordinate.studies.plan import Study
 from ordinate.training import RunConfig
 from ordinate.training.data import evaluation_sets
 
+# By task, lengths and number of sequences, for all studies of a process: drawing the problems takes longer than
+# reading a study's results.
+_HASHES: dict[tuple[str, tuple[int, ...], tuple[int, ...], int], dict[RangeKey, str]] = {}
+
 
 @dataclass
 class StudyResults:
@@ -21,7 +25,6 @@ class StudyResults:
     failed: dict[str, str] = field(default_factory=dict)  # errors by run
     damaged: dict[str, str] = field(default_factory=dict)  # the part of `failed` whose results cannot be read
     _results: dict[str, RunResult] = field(default_factory=dict)
-    _hashes: dict[str, dict[RangeKey, str]] = field(default_factory=dict)
     _tasks: dict[str, Task] = field(default_factory=dict)
 
     def result(self, config: RunConfig) -> RunResult | None:
@@ -55,7 +58,7 @@ class StudyResults:
 
     def problem_hashes(self, config: RunConfig) -> dict[RangeKey, str]:
         """The problems that all runs of a task are scored on."""
-        if config.task not in self._hashes:
-            sets = evaluation_sets(config, self.task(config))
-            self._hashes[config.task] = {(s.split, s.length): s.hash for s in sets}
-        return self._hashes[config.task]
+        key = config.task, config.test_lengths, config.ood_lengths, config.evaluation_sequences
+        if key not in _HASHES:
+            _HASHES[key] = {(s.split, s.length): s.hash for s in evaluation_sets(config, self.task(config))}
+        return _HASHES[key]
