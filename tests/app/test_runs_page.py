@@ -212,4 +212,7 @@ def test_ticked_runs_are_deleted_to_the_bin(filled: Store) -> None:
     assert not page.exception
     assert [one.id for one in filled.runs()] == names[2:] and {one["run"] for one in table(page)} == set(names[2:])
     assert [one.id for one in bin_of(filled).runs()] == names[:2]
+    page.multiselect(key="bin").select(names[0]).run()
+    page.button(key="restore-runs").click().run()
+    assert not page.exception and {one.id for one in filled.runs()} == {names[0], *names[2:]}
     assert not opened(run=names[2], store="examples").dataframe

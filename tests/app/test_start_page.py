@@ -18,6 +18,10 @@ def test_it_says_what_this_is_and_where_to_go(own: Store) -> None:
     assert not at.exception and not at.error
     assert any("positional encoding" in text.value and "which encoding to use" in text.value for text in at.markdown)
     assert at.button[0].label.startswith("See a finished comparison")
+    (tasks,) = (box for box in at.expander if box.label == "The tasks in words")
+    assert len(tasks.markdown) == len(shipped_overview()) and "k steps back" in " ".join(
+        t.value for t in tasks.markdown
+    )
 
 
 def test_every_cell_leads_to_a_shipped_comparison_of_its_task() -> None:

@@ -5,6 +5,7 @@ import itertools
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -69,6 +70,13 @@ def test_verdicts_come_first_with_alarms_and_the_label() -> None:
     assert text.index("preliminary") < at[0] and "3 seeds instead of 5" in text
     for part in (comparison.command, comparison.id, "ran out of memory", "torch", *comparison.analysis.limits):
         assert part in text
+
+
+def test_name_and_note_are_on_top() -> None:
+    named = replace(sample(), title="wide <b>model</b>", note="width 256\nsecond line")
+    page = Tags(render(named, "html"))
+    assert "wide <b>model</b>" in page.text and "second line" in page.text and "b" not in {tag for tag, _ in page.tags}
+    assert render(named, "md").startswith("# wide")
 
 
 def test_names_are_text_and_nothing_else() -> None:

@@ -63,7 +63,7 @@ def test_the_headline_tells_the_whole_story() -> None:
         "1.04x (1.03x to 1.04x); alibi and none (no encoding) did not learn it."
     )
     assert third == (
-        "Not ranked: of its score above the floor, alibi (0.90) keeps 40 % at OOD length 128 (4x); none (no encoding) "
+        "Not ranked: of its score above chance, alibi (0.90) keeps 40 % at OOD length 128 (4x); none (no encoding) "
         "(0.50) keeps 9 % at OOD length 128 (4x)."
     )
     assert rest[-2] == "6 seeds that all agree leave a failure rate of up to 39 % unseen."

@@ -169,7 +169,7 @@ def test_a_summary_tells_words_means_and_intervals() -> None:
     assert none.items() <= rows["none"].items()
     here, there = task.ranges[0].cell("none").inside, task.shown.cell("none").unranked
     assert here is not None and there is not None  # shown, though not ranked
-    kept = (there - task.shown.floor) / (here - task.ranges[0].floor)
+    kept = (there - task.shown.chance) / (here - task.ranges[0].chance)
     assert (rows["none"]["gap"], rows["none"]["kept"]) == pytest.approx((here - there, kept))
     assert str(rows["none"][inside]).startswith("did not fit 0.3")
     assert str(rows["none"]["verdict"]).startswith("did not fit (0.3")

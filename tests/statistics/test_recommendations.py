@@ -176,14 +176,14 @@ def test_what_an_encoding_keeps_that_does_not_learn_it_is_said() -> None:
     task, lines = concluded(
         observed({"alibi": (0.864, 0.738, 0.73, 0.726), "t5": (1.0, 0.97, 0.8, 0.608), "rope": (1.0, 0.98, 0.98, 0.98)})
     )
-    assert "Not ranked: of its score above the floor, alibi (0.86) keeps 83 % at OOD length 128 (4x)." in lines
+    assert "Not ranked: of its score above chance, alibi (0.86) keeps 83 % at OOD length 128 (4x)." in lines
     assert "alibi" not in task.means and "alibi" not in task.areas
     assert task.ranges[-1].cell("alibi").unranked == pytest.approx(0.726, abs=0.001)
     _, lines = concluded(
         observed({"alibi": (0.864, 0.738, 0.73, None), "none": (0.6, 0.3, 0.2, 0.12), "rope": (1.0, 0.98, 0.98, 0.98)})
     )
     assert (
-        "Not ranked: of its score above the floor, alibi (0.86) keeps 83 % at OOD length 96 (3x); none (no encoding) "
+        "Not ranked: of its score above chance, alibi (0.86) keeps 83 % at OOD length 96 (3x); none (no encoding) "
         "(0.60) keeps 11 % at OOD length 128 (4x)."
     ) in lines
 

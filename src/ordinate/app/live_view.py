@@ -15,9 +15,8 @@ from ordinate.report.curves import bar_line, metric_title
 from ordinate.report.live_curves import live_chart
 from ordinate.results.comparison import Comparison
 from ordinate.store import Store
-from ordinate.studies.collect import collect
+from ordinate.studies.collect import collect_stored
 from ordinate.studies.driver import driver
-from ordinate.studies.study_state import StudyState
 from ordinate.studies.study_store import StoredStudy
 
 COLUMNS = ("task", "encoding", "seed", "rate", "state", "progress", "step", "validation", "seconds", "run")
@@ -36,13 +35,13 @@ def show(store: Store, kept: StoredStudy, key: str, *, beside: int = 2) -> None:
 
 
 def gathered(store: Store, kept: StoredStudy) -> Comparison:
-    """All that is known of a study; read again when a run of it has changed."""
-    return _gathered(str(kept.folder), stamp(store), store, kept)
+    """All that is known of a study; read again when a run of it, its name or its note has changed."""
+    return _gathered(str(kept.folder), (stamp(store), kept.title, kept.note), store, kept)
 
 
 @st.cache_data(max_entries=16, show_spinner="Reading the runs")
-def _gathered(folder: str, changed: float, _store: Store, _kept: StoredStudy) -> Comparison:
-    return collect(StudyState(_kept.study, _store), _kept.command)
+def _gathered(folder: str, changed: tuple[float, str, str], _store: Store, _kept: StoredStudy) -> Comparison:
+    return collect_stored(_store, _kept)
 
 
 def stamp(store: Store) -> float:

@@ -33,8 +33,7 @@ def run(
     from ordinate.report.terminal import show
     from ordinate.store.examples import Examples
     from ordinate.studies import study_file
-    from ordinate.studies.collect import collect
-    from ordinate.studies.study_state import StudyState
+    from ordinate.studies.collect import collect_stored
 
     form = report.format_of(form, output)
     if figures and (output is not None or form not in (None, "html")):
@@ -45,7 +44,7 @@ def run(
         report_study(study, output, form, store)
         return
     runs, kept = _find(store, study)
-    comparison = collect(StudyState(kept.study, runs), kept.command)
+    comparison = collect_stored(runs, kept)
     if not comparison.analysis.tasks:
         raise InputError(f"study {comparison.id} has no finished run to report yet: go on with  {kept.again}")
     if output is None and form is None and isinstance(runs, Examples):

@@ -25,7 +25,8 @@ def _all(comparison: Comparison) -> Iterator[Figure]:
     for task in comparison.analysis.tasks[:MOST_TASKS]:
         yield from filter(None, (by_length(comparison, task, looks), learning(comparison, task, looks)))
         title = f"Ranks on {task.task}, {task.shown.name}"
-        yield from ranking(f"{task.task} ranks", title, "seeds", task.shown.ranks, looks, alpha, task)
+        if not task.learned or any(good for good, _ in task.learned.values()):  # else there is nothing to rank
+            yield from ranking(f"{task.task} ranks", title, "seeds", task.shown.ranks, looks, alpha, task)
         yield from filter(None, (rates(comparison, task, looks),))
         yield from attention(comparison, task)
     for family, ranks in comparison.analysis.families.items():

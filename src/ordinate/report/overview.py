@@ -42,6 +42,7 @@ class OverviewRow:
 
     family: str
     task: str
+    words: str  # what it asks for
     example: str  # one problem with its answer
     study: str  # the id of the comparison among the examples
     trained: int  # the longest trained length
@@ -57,8 +58,9 @@ def overview(outcomes: Iterable["StudyOutcome"]) -> list[OverviewRow]:
     rows, usual = [], encodings.usual()
     for task, study, trained in fair_tasks(outcomes):
         cells = {name: _cell(task, name) for name in usual if name in task.encodings}
-        about = task.family, task.task, tasks.describe(task.task)["example"]
-        rows.append(OverviewRow(*about, study, trained, task.bar, cells, verdict_words(task)))
+        about = tasks.describe(task.task)
+        named = task.family, task.task, about["words"], about["example"]
+        rows.append(OverviewRow(*named, study, trained, task.bar, cells, verdict_words(task)))
     return rows
 
 

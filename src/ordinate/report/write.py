@@ -80,7 +80,8 @@ def render(comparison: Comparison, format: str) -> str:
 
 def _markdown_head(comparison: Comparison) -> Iterator[str]:
     """The tasks, and the words without which no table may be read."""
-    yield f"# Positional encodings compared\n\n{markdown_text(provenance(comparison))}\n"
+    yield f"# {markdown_text(comparison.title or 'Positional encodings compared')}\n"
+    yield from (f"{markdown_text(line)}\n" for line in (*comparison.note.splitlines(), provenance(comparison)) if line)
     for task, words in words_of_tasks(comparison).items():
         yield f"**The task {markdown_text(task)}.** {markdown_text(words.words)}\n\n{_fenced(words.example)}\n"
     yield "\n".join(f"- {markdown_text(line)}" for line in _words(comparison)) + "\n"

@@ -104,6 +104,8 @@ class Comparison:
     runs: tuple[ComparedRun, ...]
     machine: Machine | None  # of the first run; None: not known
     failures: dict[str, str]  # run: its error
+    title: str = ""  # the name that it was given, or the study and part that it belongs to
+    note: str = ""  # of the user's
 
     @property
     def table(self) -> "DataFrame":

@@ -18,7 +18,7 @@ def score_gap(task: TaskAnalysis, encoding: str) -> float | None:
 
 
 def share_kept(task: TaskAnalysis, encoding: str, r: Range) -> float | None:
-    """The score above the floor on a range over that in distribution; None where either is inside the floor's band."""
+    """The score above chance on a range over that in distribution; None where either is inside the floor's band."""
     scores = _scores(task, encoding, r)
     if task.bar is None or task.inside is None or not scores:
         return None
@@ -26,7 +26,7 @@ def share_kept(task: TaskAnalysis, encoding: str, r: Range) -> float | None:
     both = Score(inside, task.inside.floor, task.inside.sequences), Score(beyond, r.floor, r.sequences)
     if not all(score.above_floor for score in both):
         return None
-    return (beyond - r.floor) / (inside - task.inside.floor)
+    return (beyond - r.chance) / (inside - task.inside.chance)
 
 
 def _scores(task: TaskAnalysis, encoding: str, r: Range) -> list[tuple[float, float]]:

@@ -167,4 +167,4 @@ def kept(task: TaskAnalysis) -> list[str]:
             own = f"{called(name)} ({below_bar(inside, task.bar)}) keeps {100 * share:.0f} %"
             parts.append(f"{own} at {range_title(task, longest)}")
     said = "; ".join([*parts[:MOST_PARTS], *more(parts, "encoding")])
-    return [f"Not ranked: of its score above the floor, {said}."] if parts else []
+    return [f"Not ranked: of its score above chance, {said}."] if parts else []

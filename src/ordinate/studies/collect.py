@@ -11,15 +11,22 @@ from ordinate.core.positions import LARGEST_POSITION
 from ordinate.model.assemble import distinct, make_encodings
 from ordinate.results.comparison import ComparedRun, Comparison, Curve, Profile, Settings, Sweep
 from ordinate.results.run_result import Machine
+from ordinate.store import Store
 from ordinate.store.run_table import started
 from ordinate.studies.arm import Arm
 from ordinate.studies.plan import PILOT
 from ordinate.studies.stages import next_stage, seeds_to_report
 from ordinate.studies.study_analysis import analyze_study
 from ordinate.studies.study_state import StudyState
+from ordinate.studies.study_store import StoredStudy
 from ordinate.training import RunConfig
 
 PER_RUN = ("seed", "lr")  # what differs between the runs of one encoding
+
+
+def collect_stored(store: Store, kept: StoredStudy) -> Comparison:
+    """A stored study as far as it has come, with its name and note."""
+    return replace(collect(StudyState(kept.study, store), kept.command), title=kept.title, note=kept.note)
 
 
 def collect(study: StudyState, command: str) -> Comparison:

@@ -1,7 +1,7 @@
 """Compare encodings: do the missing runs of a study, then collect the comparison."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,14 +76,14 @@ class Job:
     def carry_out(self, watch: EventWatch, begin: Begin | None = None, *, last: bool = True) -> Comparison:
         """Store the study, do its missing runs, and collect the comparison. `last`: the workers end with it."""
         self.store.check_writable()
-        study_store.save(self.store, self.study, self.command, self.title)
+        kept = study_store.save(self.store, self.study, self.command, self.title)
         try:
             with driving(self.folder):
                 state = carry_out(self.study, self.store, self.executor, watch, begin)
         finally:
             if last:
                 self.executor.close()
-        return collect(state, self.command)
+        return replace(collect(state, self.command), title=kept.title, note=kept.note)
 
 
 def prepare(

@@ -18,9 +18,8 @@ from ordinate.store.documents import read_document, write_document
 from ordinate.store.examples import ARCHIVE, Examples
 from ordinate.store.files import folder_fault
 from ordinate.studies import study_store
-from ordinate.studies.collect import collect
+from ordinate.studies.collect import collect_stored
 from ordinate.studies.driver import driver
-from ordinate.studies.study_state import StudyState
 from ordinate.studies.study_store import StoredStudy
 
 SHIPPED = ARCHIVE.with_suffix(".json")
@@ -90,7 +89,7 @@ def study_row(store: Store, kept: StoredStudy) -> StudyRow:
 def collected_row(store: Store, kept: StoredStudy) -> StudyRow:
     """From its runs."""
     running = driver(kept.folder) is not None
-    comparison = collect(StudyState(kept.study, store), kept.command)
+    comparison = collect_stored(store, kept)
     done = sum(run.state in FINISHED for run in comparison.runs)
     verdicts = {task.task: sentences(comparison.analysis, task)[0] for task in comparison.analysis.tasks}
     complete = done == len(comparison.runs)

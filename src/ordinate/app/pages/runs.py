@@ -11,7 +11,7 @@ from ordinate.core.display import counted
 from ordinate.report.chart import short
 from ordinate.results.run_summary import RunSummary
 from ordinate.store import Run, Store
-from ordinate.studies.bin import delete_runs
+from ordinate.studies.bin import bin_of, delete_runs, restore_run
 
 MOST = 12  # runs side by side
 DELETED = "runs-deleted"
@@ -32,6 +32,8 @@ def page() -> None:
         )
     changed = _changed(store)
     rows, damaged = run_list.rows(store, keep=name == "own")
+    if name == "own":
+        _bin(store)
     if not rows:
         return
     wanted = _wanted()
@@ -64,14 +66,27 @@ def _delete(store: Store, runs: Sequence[Run]) -> None:
     with st.popover("Delete", icon=":material/delete:", width="content"):
         st.markdown(
             f"Moves {counted(len(ids), 'run')} to the bin of the store. A comparison that needs one of them trains it "
-            "again when it is continued. On the command line, this brings one back:"
+            "again when it is continued. They can be restored from the bin on this page."
         )
-        st.code("\n".join(f"ordinate store restore {name}" for name in ids), language="shell")
         if st.button("Move to the bin", type="primary", key="delete-runs"):
             delete_runs(store, ids)
             st.session_state[DELETED] = True
             st.toast(f"Moved {counted(len(ids), 'run')} to the bin: {', '.join(ids)}.")
             st.rerun()
+
+
+def _bin(store: Store) -> None:
+    """The runs that were deleted; those of a deleted comparison come back with it."""
+    deleted = bin_of(store).runs()
+    if not deleted:
+        return
+    with st.expander(f"Bin: {counted(len(deleted), 'run')}", icon=":material/delete:"):
+        chosen = st.multiselect("Deleted runs", [run.id for run in deleted], key="bin", placeholder="ids")
+        if st.button("Restore", key="restore-runs", icon=":material/undo:", disabled=not chosen):
+            for run_id in chosen:
+                restore_run(store, run_id)
+            st.rerun()
+        st.caption(f"To free the space, delete the folder {plain(str(bin_of(store).folder))}.")
 
 
 def _store() -> tuple[str, bool]:

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from ordinate.app.figure_view import plain
 from ordinate.app.navigation import open_page
 from ordinate.report.overview import OverviewCell, OverviewRow, columns, shipped_overview
 from ordinate.statistics.phrases import called
@@ -47,6 +48,9 @@ def page() -> None:
     st.subheader("What was found so far", anchor=False)
     st.markdown(reading(first))
     st.html(STYLE + table(rows))
+    with st.expander("The tasks in words", icon=":material/help:"):
+        for row in rows:
+            st.markdown(f"**{plain(row.task)}**: {plain(row.words)}")
 
 
 def _example(rows: tuple[OverviewRow, ...]) -> OverviewRow:
