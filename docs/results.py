@@ -9,6 +9,7 @@ are read.
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ordinate.report.overview import OVERVIEW, columns, fair_tasks, overview, write_overview
@@ -76,7 +77,9 @@ def findings(found: dict[str, StudyOutcome]) -> str:
         "protocol (*as stated*, six seeds in place of one), under that protocol with one difference, and under our",
         "rules (*fair*). Orders are tested by exact rank-sum tests over seeds, corrected by Holm over the pairs of a",
         "claim: they *hold*, *hold in part* (for some pairs), are *reversed* (for all or some pairs) or *not shown*.",
-        "Claims of learning hold or are *refuted* by more or less than half of the seeds.",
+        "Claims of learning, or of extrapolating to twice the trained length, hold or are *refuted* by more or less than",
+        "half of the seeds, of which the table gives the number. A claim has few pairs and was stated before; a verdict",
+        "corrects over all pairs of its comparison, so it may leave open what a claim shows.",
         "",
     ]
     for start, title in DOCUMENTS.items():
@@ -90,7 +93,7 @@ def findings(found: dict[str, StudyOutcome]) -> str:
             lines += [f"### {markdown_text(outcome.study.title)}", ""]
             lines += [f"*{markdown_text(outcome.study.source)}*", "", *_abouts(outcome), ""]
             table = next((t for t in tables(StudyOutcome(outcome.study, tuple(finished))) if t.name == "claims"), None)
-            lines += markdown(table).splitlines()[2:] if table else []
+            lines += markdown(replace(table, note="")).splitlines()[2:] if table else []
             lines += ["", *(f"- {markdown_text(line)}" for line in _decided(outcome, finished)), ""]
         lines += [f"Not run yet: {', '.join(f'`{name}`' for name in waiting)}.", ""] if waiting else []
     return "\n".join(lines)

@@ -80,7 +80,8 @@ COLUMNS = (
     ),
     SummaryColumn(
         "kept", "kept", lambda task, encoding: share_kept(task, encoding, task.shown), form=".0%",
-        help="the share of the score above chance that is left on the headline range, where both are above the floor, ranked or not",
+        help="the share of the score above chance that is left on the headline range, where both scores are above the "
+        "floor, ranked or not",
         applies=lambda task: bool(task.learned) and task.inside is not task.shown,
     ),
     SummaryColumn(
