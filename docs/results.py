@@ -77,8 +77,8 @@ def findings(found: dict[str, StudyOutcome]) -> str:
         "protocol (*as stated*, six seeds in place of one), under that protocol with one difference, and under our",
         "rules (*fair*). Orders are tested by exact rank-sum tests over seeds, corrected by Holm over the pairs of a",
         "claim: they *hold*, *hold in part* (for some pairs), are *reversed* (for all or some pairs) or *not shown*.",
-        "Claims of learning, or of extrapolating to twice the trained length, hold or are *refuted* by more or less than",
-        "half of the seeds, of which the table gives the number. A claim has few pairs and was stated before; a verdict",
+        "Claims of learning, or of extrapolating to twice the trained length, hold or are *refuted* by more or less",
+        "than half of the seeds, whose numbers the table gives. A claim has few pairs and was stated before; a verdict",
         "corrects over all pairs of its comparison, so it may leave open what a claim shows.",
         "",
     ]

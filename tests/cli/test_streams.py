@@ -1,12 +1,16 @@
 """Outputs that are closed, cut off, narrow, or without an alphabet; and inputs that are no files."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+
+from ordinate.cli.console import AtWork
 
 from .conftest import Program
 
@@ -64,3 +68,27 @@ def test_a_mark_of_byte_order_is_no_statement(ordinate: Program, tmp_path: Path)
     (tmp_path / "run.toml").write_bytes(b"\xef\xbb\xbfsteps = 7\n")
     done = ordinate("train", "k_back", "-e", "rope", "--dry-run", "--file", "run.toml")
     assert json.loads(done.out)["steps"] == 7
+
+
+def test_a_person_at_a_terminal_is_told_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    said = threading.Event()
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> int:
+            written.append(text)
+            said.set()
+            return len(text)
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(AtWork, "silence", 0.0)
+    with AtWork("reading"):
+        assert said.wait(60)
+    assert written[0] == "still at work: reading"
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with AtWork("reading"):
+        pass
+    assert not sys.stderr.getvalue(), "a log has no use for it"

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from typer import Argument, Option
 
-from ordinate.cli.console import console
+from ordinate.cli.console import AtWork, console
 from ordinate.cli.options import AsJson
 from ordinate.core.errors import InputError
 
 
+@AtWork("analyzing the results")
 def run(
     results: Path = Argument(
         help="A CSV file: encoding, task, seed, length, split (id|ood|shift|valid), score; - for standard input."

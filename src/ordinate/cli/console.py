@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Collection
+from contextlib import ContextDecorator
+from threading import Timer
 from typing import IO, TYPE_CHECKING
 
 from ordinate.core.display import escaped
@@ -14,6 +16,24 @@ if TYPE_CHECKING:
 def say(*lines: str, stderr: bool = False) -> None:
     """Print lines. Names in them may come from anyone: a terminal must not obey their characters."""
     print("\n".join(map(escaped, lines)), file=sys.stderr if stderr else sys.stdout, flush=stderr)
+
+
+class AtWork(ContextDecorator):
+    """Tells a person at a terminal what a command does if it takes longer than one waits without wondering."""
+
+    silence = 5.0  # seconds
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        self.timer = Timer(self.silence, say, [f"still at work: {self.what}"], {"stderr": True})
+        self.timer.daemon = True
+        if sys.stderr.isatty():
+            self.timer.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.timer.cancel()
 
 
 def console(width: int = 140, file: IO[str] | None = None) -> "Console":

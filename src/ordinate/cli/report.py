@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
-from ordinate.cli.console import console, say
+from ordinate.cli.console import AtWork, console, say
 from ordinate.cli.options import RUNS, StoreFolder
 from ordinate.core.errors import InputError
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ordinate.studies.study_store import StoredStudy
 
 
+@AtWork("reading the results")
 def run(
     study: str = Argument(
         "", help="A study or a task, as in s4-k-back or k_back, or the first digits of an id; default: the latest."

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ordinate.cli.console import say
+from ordinate.cli.console import AtWork, say
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.errors import InputError
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 LISTED = ("run", "task", "encoding", "seed", "state", "step", "steps", "inside", "outside", "error")  # as JSON
 
 
+@AtWork("reading the runs")
 def run(store: StoreFolder = RUNS, as_json: AsJson = False) -> None:
     """List the runs of a store: their settings, state and scores."""
     from ordinate.results.serialize import write

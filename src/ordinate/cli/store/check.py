@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer import Option
 
-from ordinate.cli.console import say
+from ordinate.cli.console import AtWork, say
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.display import counted
 from ordinate.core.errors import InputError, error_text
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ordinate.store.check import Fault
 
 
+@AtWork("reading every file of the store")
 def run(
     repair: bool = Option(
         False, "--repair", help="Move damaged files to STORE/damaged, remove leftovers of dead processes."

@@ -8,11 +8,12 @@ from tempfile import TemporaryDirectory
 
 from typer import Argument
 
-from ordinate.cli.console import say
+from ordinate.cli.console import AtWork, say
 from ordinate.cli.options import RUNS, StoreFolder
 from ordinate.core.errors import InputError, brief
 
 
+@AtWork("packing the store")
 def run(
     file: Path = Argument(help="The zip file to write; - for stdout."),
     studies: list[str] = Argument(None, metavar="[STUDY ...]", help="First digits of study ids (default: all)."),

@@ -7,11 +7,12 @@ from tempfile import NamedTemporaryFile
 
 from typer import Argument, Option
 
-from ordinate.cli.console import say
+from ordinate.cli.console import AtWork, say
 from ordinate.core.display import counted
 from ordinate.core.errors import InputError
 
 
+@AtWork("checking and unpacking the file")
 def run(
     file: Path = Argument(help="A zip file that `ordinate store pack` wrote; - for stdin."),
     store: Path = Option(Path("runs"), "--store", help="Folder to create; it must not exist yet."),

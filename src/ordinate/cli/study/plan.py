@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from ordinate.cli.console import say
+from ordinate.cli.console import AtWork, say
 from ordinate.cli.options import RUNS, StoreFolder, StudyName, Workers
 
 
+@AtWork("planning the comparisons")
 def run(study: StudyName, workers: Workers = None, store: StoreFolder = RUNS) -> None:
     """Print the comparisons of a study: runs, how many are done, time and disk. Nothing is run."""
     print_plan(study, workers, store)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 from typer import Option
 
-from ordinate.cli.console import console
+from ordinate.cli.console import AtWork, console
 from ordinate.cli.options import RUNS, StoreFolder, StudyName
 
 
+@AtWork("reading the results")
 def run(
     study: StudyName,
     output: Path | None = Option(None, "--output", "-o", help="File to write; - for stdout."),

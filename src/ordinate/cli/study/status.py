@@ -2,9 +2,11 @@
 
 import json
 
+from ordinate.cli.console import AtWork
 from ordinate.cli.options import RUNS, AsJson, StoreFolder, StudyName
 
 
+@AtWork("reading the results")
 def run(study: StudyName, store: StoreFolder = RUNS, as_json: AsJson = False) -> None:
     """Print how many runs of each comparison are done."""
     from ordinate.store import open_store
