@@ -101,8 +101,7 @@ def findings(found: dict[str, StudyOutcome]) -> str:
 
 def _decided(outcome: StudyOutcome, finished: list[PartOutcome]) -> Iterator[str]:
     """Which figures differ and what explains them, and the verdict under our rules."""
-    shown = words(StudyOutcome(outcome.study, tuple(finished)))
-    yield from (line for line in shown if not line.startswith("Published:"))
+    yield from words(StudyOutcome(outcome.study, tuple(finished)))
     missing = [part.part.name for part in outcome.parts if not part.finished]
     yield from [f"Not run yet: {listed(missing)}."] if missing else []
 

@@ -16,7 +16,7 @@ from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning
 from ordinate.report.json_document import as_json, table_document
 from ordinate.report.latex import latex
-from ordinate.report.study_tables import claim_text, measured_text, published_text, scores, tables
+from ordinate.report.study_tables import measured_text, published_text, scores, tables
 from ordinate.report.table import comma_separated, markdown, markdown_text
 from ordinate.report.write import known
 from ordinate.statistics.alarms import alarm_lines
@@ -61,14 +61,9 @@ def _style(text: str) -> str:
 
 
 def words(outcome: StudyOutcome) -> list[str]:
-    """What holds of what was published, what explains the rest, and the verdict of each finished comparison."""
-    claims = []
-    for claim in outcome.study.claims:
-        found = [f"{part.part.name}, {text}" for part in outcome.parts if (text := claim_text(claim, part))]
-        claims += [f"Published: {claim.text}. Measured: {' | '.join(found)}."] if found else []
-    return [
-        *_replicated(outcome), *claims, *_interactions(outcome), *_verdicts(outcome, BOTTOM_LINE), *_missing(outcome)
-    ]  # fmt: skip
+    """What agrees with what was published and what explains the rest, and the verdict of each finished comparison."""
+    said = (_replicated(outcome), _interactions(outcome), _verdicts(outcome, BOTTOM_LINE), _missing(outcome))
+    return list(chain(*said))
 
 
 def _replicated(outcome: StudyOutcome, *, only_explained: bool = False) -> Iterator[str]:
