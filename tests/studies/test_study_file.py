@@ -1,6 +1,7 @@
 """Studies as TOML files."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,8 @@ def test_a_part_is_like_another_but_for_what_it_says(tmp_path: Path) -> None:
     assert slow.encodings == stated.encodings and slow.seeds == stated.seeds
     assert slow.settings == {**stated.settings, "lr": 0.001} and not slow.published
     assert stated.encoding("learned") == "learned(rows=64)" and stated.encoding("t5") is None
+    both = replace(stated, encodings=("learned(rows=64)", "learned"))
+    assert both.encoding("learned") == "learned", "the very name comes first"
     one, two = stated.published
     assert (one.value, one.within) == (1.0, 0.0) and (two.value, two.within) == (0.5, pytest.approx(0.1))
 

@@ -73,8 +73,10 @@ class Part:
             )
 
     def encoding(self, name: str) -> str | None:
-        """Its encoding of this name, whatever parameters it has here."""
-        return next((own for own in self.encodings if name in (own, own.partition("(")[0])), None)
+        """Its encoding of this name, else the first one of it, whatever parameters it has here."""
+        if name in self.encodings:
+            return name
+        return next((own for own in self.encodings if own.partition("(")[0] == name), None)
 
     @property
     def command(self) -> str:
