@@ -28,8 +28,7 @@ from ordinate.store.pack import pack
 from ordinate.store.sums import file_sums
 from ordinate.studies import study_file, study_store
 from ordinate.studies.collect import collect
-from ordinate.studies.command import write_command
-from ordinate.studies.plan import Study, plan
+from ordinate.studies.plan import Study
 from ordinate.studies.stages import next_stage
 from ordinate.studies.study_state import StudyState
 
@@ -44,16 +43,10 @@ class Asked:
     task: str
     study: Study
     command: str
-    title: str = ""
+    title: str
 
 
-def _alone(task: str, lr: float) -> Asked:
-    """Three seeds at one learning rate, until a study has six."""
-    study = plan(task, seeds=3, settings={"lr": lr})
-    return Asked(task, study, write_command(study, {"lr": lr}))
-
-
-def _parts() -> list[Asked]:
+def candidates() -> list[Asked]:
     """All parts of all studies; those under our own rules come last, and are shown first."""
     found = [
         (bool(part.settings), title != FIRST, Asked(",".join(part.tasks), part.study, part.command, title))
@@ -65,13 +58,7 @@ def _parts() -> list[Asked]:
     return [asked for _, _, asked in sorted(found, key=lambda item: item[:2], reverse=True)]
 
 
-def candidates() -> list[Asked]:
-    """All that may be shipped, in the order in which they are packed."""
-    return [*(_alone(task, lr) for task, lr in PRELIMINARY.items()), *_parts()]
-
-
 FIRST = "s4-k-back: fair"
-PRELIMINARY = {"value_at_position": 0.001, "image_pattern": 0.003, "copy_unique": 0.003, "binary_majority": 0.003}
 
 
 class Watched(Store):
@@ -88,10 +75,9 @@ class Watched(Store):
 def build(stores: Iterable[Path], archive: Path) -> None:
     """Copy what is needed of each finished comparison, from the first store that has all of it, and pack that."""
     with tempfile.TemporaryDirectory() as folder:
-        small, finished = open_store(folder), [(asked, found) for asked in _parts() if (found := find(asked, stores))]
-        known = {asked.task for asked, _ in finished}
-        alone = [_alone(task, lr) for task, lr in PRELIMINARY.items() if task not in known]
-        for number, (asked, (whole, source)) in enumerate([*((a, _needed(a, stores)) for a in alone), *finished]):
+        small = open_store(folder)
+        finished = [(asked, found) for asked in candidates() if (found := find(asked, stores))]
+        for number, (asked, (whole, source)) in enumerate(finished):
             for run in source.asked.values():
                 if run.done and not small.run(run.id).folder.exists():
                     copy(run, small, first=run.id in _first(whole))
@@ -101,7 +87,7 @@ def build(stores: Iterable[Path], archive: Path) -> None:
                     utime(path, (number, number))  # stores are read by age
             if str(collect(StudyState(asked.study, small), asked.command)) != str(whole):
                 raise SystemExit(f"{asked.command} says something else once it is packed")
-            print(f"{asked.study.id}  {asked.title or asked.command}")
+            print(f"{asked.study.id}  {asked.title}")
         pack(small, archive)
     print(f"{archive.stat().st_size:,} bytes in {archive}")
 
@@ -114,13 +100,6 @@ def find(asked: Asked, stores: Iterable[Path]) -> tuple[Comparison, Watched] | N
         if not next_stage(state).missing:
             return collect(state, asked.command), source
     return None
-
-
-def _needed(asked: Asked, stores: Iterable[Path]) -> tuple[Comparison, Watched]:
-    found = find(asked, stores)
-    if found is None:
-        raise SystemExit(f"run this first:  {asked.command}")
-    return found
 
 
 def _first(comparison: Comparison) -> set[str]:

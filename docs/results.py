@@ -157,8 +157,9 @@ def picture(found: dict[str, StudyOutcome]) -> bytes:
 
     plt.rcParams |= {"svg.hashsalt": "results", "svg.fonttype": "none", "font.family": "sans-serif"}
 
-    fair, rows = _fair(found), overview(found.values())
-    names = columns(rows)
+    rows = overview(found.values())
+    by_name, names = {task.task: task for task in _fair(found)}, columns(rows)
+    fair = [by_name[row.task] for row in rows]
     figure, axes = plt.subplots(figsize=(7.2, 0.5 * len(fair) + 1.2))
     areas = [[task.areas.get(name, 0.0) for name in names] for task in fair]
     axes.imshow(areas, cmap="YlGn", vmin=0, vmax=1.3, aspect="auto")

@@ -171,6 +171,19 @@ def test_how_many_seeds_are_missing_is_said(seeds: int, use: tuple[str, ...]) ->
     assert bool(use) is not any(line == f"A claim about scores takes 5 seeds; there {there} {seeds}." for line in lines)
 
 
+def test_learning_alone_makes_no_encoding_best_at_a_length() -> None:
+    """As on copy_unique: three of four learn it; at 2x these are not told apart, and over all lengths only in part."""
+    learned = {"alibi": (1.0, 0.3, 0.9), "rope": (1.0, 0.3, 0.9), "sinusoidal": (1.0, 0.3, 0.06)}
+    items = [
+        replace(o, score=0.06) if (o.encoding, o.length) == ("rope", 96) and o.seed % 2 else o
+        for o in observed({**learned, "none": (0.5, 0.06, 0.06)})
+    ]
+    task, lines = concluded(items)
+    assert [pair.worse for pair in task.pairs if pair.claim and pair.basis == "area"] == ["sinusoidal"]
+    assert not task.verdict.use and not task.verdict.best
+    assert any(line.startswith("Not one encoding is shown to be above all others") for line in lines)
+
+
 def test_what_an_encoding_keeps_that_does_not_learn_it_is_said() -> None:
     """k_back: alibi 0.864 in distribution, 0.738 at 2x, 0.726 at 4x, above t5's 0.608: it was shown nowhere."""
     task, lines = concluded(

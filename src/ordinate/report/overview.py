@@ -52,12 +52,17 @@ class OverviewRow:
 
 
 def overview(outcomes: Iterable["StudyOutcome"]) -> list[OverviewRow]:
-    """From the finished comparisons of these studies that follow our rules, by family and task."""
+    """From the finished comparisons of these studies that follow our rules, by family and task.
+
+    A task on grids, which most of the usual encodings cannot read, has no row.
+    """
     from ordinate import encodings, tasks  # with torch, which a reader of the result does not need
 
     rows, usual = [], encodings.usual()
     for task, study, trained in fair_tasks(outcomes):
         cells = {name: _cell(task, name) for name in usual if name in task.encodings}
+        if 2 * len(cells) < len(usual):
+            continue
         about = tasks.describe(task.task)
         named = task.family, task.task, about["words"], about["example"]
         rows.append(OverviewRow(*named, study, trained, task.bar, cells, verdict_words(task)))

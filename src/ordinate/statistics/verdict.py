@@ -33,7 +33,8 @@ def conclude(
     use = tests.top(*Basis)
     if use:
         return Verdict(Finding.USE, use, seeds, missed)
-    best = {basis: top for basis in (Basis.SCORES, Basis.AREA) if (top := tests.top(basis, Basis.LEARNING))}
+    tops = {basis: tests.top(basis, Basis.LEARNING) for basis in (Basis.SCORES, Basis.AREA)}
+    best = {basis: top for basis, top in tops.items() if tests.decides(basis, top)}
     return Verdict(Finding.OPEN, (), seeds, missed, best)
 
 
@@ -70,6 +71,11 @@ class _Tests:
                 tested = claims[:size].any(axis=1).all()
                 return tuple(self.encodings[one] for one in sorted(order[:size].tolist())) if tested else ()
         return ()
+
+    def decides(self, basis: Basis, top: Sequence[str]) -> bool:
+        """Whether an endpoint sets some of these above some of the others, and not the number of seeds alone."""
+        inside = np.array([encoding in top for encoding in self.encodings])
+        return bool(self.claims[basis][np.ix_(inside, ~inside)].any())
 
     def _above(self, claims: Table) -> Table:
         """By some endpoint and not the other way by another, or by going where the other cannot.
