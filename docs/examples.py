@@ -2,6 +2,7 @@
 
 Writes src/ordinate/examples.zip: what reports and the app read of finished runs, and one attention map for each task
 and encoding. Weights, checkpoints and journals stay behind, and so does what tells of the place they were run in.
+Finished runs of comparisons that are not finished come along: unpacked into a store, `ordinate study run` goes on there.
 """
 
 import re
@@ -88,8 +89,23 @@ def build(stores: Iterable[Path], archive: Path) -> None:
             if str(collect(StudyState(asked.study, small), asked.command)) != str(whole):
                 raise SystemExit(f"{asked.command} says something else once it is packed")
             print(f"{asked.study.id}  {asked.title}")
+        begun = _begun(stores, small)
+        print(f"{begun} runs of comparisons that are not finished")
         pack(small, archive)
     print(f"{archive.stat().st_size:,} bytes in {archive}")
+
+
+def _begun(stores: Iterable[Path], small: Store) -> int:
+    """Copy the finished runs that no finished comparison has, and count them."""
+    count = 0
+    for asked in candidates():
+        for source in map(Watched, stores):
+            next_stage(StudyState(asked.study, source))  # asks for all that it needs so far
+            for run in source.asked.values():
+                if run.done and not small.run(run.id).folder.exists():
+                    copy(run, small, first=False)
+                    count += 1
+    return count
 
 
 def find(asked: Asked, stores: Iterable[Path]) -> tuple[Comparison, Watched] | None:
