@@ -2,7 +2,7 @@
 
 Writes src/ordinate/examples.zip: what reports and the app read of finished runs, and one attention map for each task
 and encoding. Weights, checkpoints and journals stay behind, and so does what tells of the place they were run in.
-Finished runs of comparisons that are not finished come along: unpacked into a store, `ordinate study run` goes on there.
+Finished runs of comparisons under way come along: `ordinate study run` goes on in a store they are unpacked to.
 """
 
 import re
