@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from ordinate.lm.evaluation.config import TextConfig
 from ordinate.lm.evaluation.documents import first_tokens, read_documents, spread_blocks
-from ordinate.lm.evaluation.scorer import Piece, Scorer, Tokens
+from ordinate.lm.evaluation.scorer import Scorer, Tokens, WindowedText
 from ordinate.lm.evaluation.text import EvaluationText, buckets, evaluate_text
 from ordinate.lm.evaluation.windows import rolling_windows
 from ordinate.lm.trained_model import TrainedModel
@@ -32,7 +32,7 @@ def loss_of(trained: TrainedModel, before: Tokens, target: int) -> float:
 
 
 def all_losses(trained: TrainedModel, tokens: Tokens, context: int, stride: int) -> list[float]:
-    pieces = [Piece(tokens, window) for window in rolling_windows(len(tokens), context, stride)]
+    pieces = [WindowedText(tokens, window) for window in rolling_windows(len(tokens), context, stride)]
     return np.concatenate(Scorer.of(trained).losses(pieces)).tolist()
 
 

@@ -104,14 +104,14 @@ def _evaluated(
         return stored
     corpus = trained.find_corpus(data)
     with Bar() as bar:
-        display = _Display(trained.name, config.stages, bar)
+        display = _StageDisplay(trained.name, config.stages, bar)
         evaluation = evaluate(trained, corpus, config, display.show)
     write_evaluation(file, evaluation)
     say(f"{file} written after {duration(evaluation.seconds)}", stderr=True)
     return evaluation
 
 
-class _Display:
+class _StageDisplay:
     """Draws the bar; without a terminal, prints a line every few seconds."""
 
     def __init__(self, name: str, stages: int, bar: "Bar") -> None:

@@ -14,7 +14,7 @@ MOST = 2**23  # tokens of the split that are looked at: enough for long document
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """A part of a document."""
 
     document: int
@@ -41,25 +41,25 @@ def read_documents(corpus: Corpus) -> list[Tokens]:
     return found
 
 
-def first_tokens(documents: list[Tokens], count: int) -> list[Block]:
+def first_tokens(documents: list[Tokens], count: int) -> list[TextBlock]:
     """Whole documents until there are so many targets; the last one is cut."""
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     for number, tokens in enumerate(documents):
         if count <= 0:
             break
         if len(tokens) > 1:
-            blocks.append(Block(number, tokens[: count + 1]))
+            blocks.append(TextBlock(number, tokens[: count + 1]))
             count -= len(blocks[-1].tokens) - 1
     return blocks
 
 
-def spread_blocks(documents: list[Tokens], length: int, step: int, count: int) -> list[Block]:
+def spread_blocks(documents: list[Tokens], length: int, step: int, count: int) -> list[TextBlock]:
     """At most `count` blocks of `length` targets that begin every `step` tokens: the first of each document that is
     long enough, then the second of each, and so on, so that as many documents as possible count."""
 
-    def of(number: int) -> Iterator[Block]:
+    def of(number: int) -> Iterator[TextBlock]:
         for start in range(0, len(documents[number]) - length, step):
-            yield Block(number, documents[number][start : start + length + 1])
+            yield TextBlock(number, documents[number][start : start + length + 1])
 
     turns = zip_longest(*(of(number) for number in range(len(documents))))
     return [block for turn in turns for block in turn if block is not None][:count]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ordinate.core.seeds import seed_of
 from ordinate.lm.evaluation.config import InductionConfig
-from ordinate.lm.evaluation.scorer import Piece, Scorer
+from ordinate.lm.evaluation.scorer import Scorer, WindowedText
 from ordinate.lm.evaluation.windows import Window
 from ordinate.results.lm_evaluation import InductionRow
 from ordinate.statistics.document_losses import DocumentLosses
@@ -32,7 +32,7 @@ def evaluate_induction(
             source = np.random.default_rng(seed_of(seed, "induction", period, number))
             half = source.choice(ids, period)
             tokens = np.concatenate(([END_ID], half, half))
-            pieces.append(Piece(tokens, Window(0, len(tokens), 2 * period)))
+            pieces.append(WindowedText(tokens, Window(0, len(tokens), 2 * period)))
         losses = scorer.losses(pieces)
         first, second = (
             DocumentLosses(

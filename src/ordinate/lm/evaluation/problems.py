@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ordinate.core.seeds import seed_of
 from ordinate.lm.evaluation.config import PasskeyConfig, ProblemConfig
-from ordinate.lm.evaluation.scorer import Piece, Scorer
+from ordinate.lm.evaluation.scorer import Scorer, WindowedText
 from ordinate.lm.evaluation.windows import Window
 from ordinate.lm.stream import symbols_that_fit
 from ordinate.results.lm_evaluation import PasskeyCell, ProblemRange, ProblemRow
@@ -60,14 +60,14 @@ class AnswerScorer:
             loss += float(losses.sum())
         return AnswerScore(exact, symbols, right, loss, longest)
 
-    def piece(self, before: str, line: ProblemLine) -> Piece:
+    def piece(self, before: str, line: ProblemLine) -> WindowedText:
         """The tokens of a problem; the scored ones are those that reach into its answer."""
         tokens = np.array(self.corpus.encode(f"{before}{line.question}{line.answer}"))
         ends = np.cumsum(self.sizes[tokens])  # in bytes
         scored = int((ends > len(f"{before}{line.question}".encode())).sum())
-        return Piece(tokens, Window(0, len(tokens), scored))
+        return WindowedText(tokens, Window(0, len(tokens), scored))
 
-    def _symbol_starts(self, piece: Piece, answer: str) -> list[int]:
+    def _symbol_starts(self, piece: WindowedText, answer: str) -> list[int]:
         """The first token of every symbol of an answer such as `c b a`: symbol i ends after 2i + 1 bytes of it."""
         ends = np.cumsum(self.sizes[piece.read[-piece.window.scored :]])
         symbols = (len(answer) - ends[-1] + ends) // 2

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,7 +24,7 @@ Tokens = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Piece:
+class WindowedText:
     """A window with the tokens that it is over."""
 
     tokens: Tokens  # the whole text
@@ -32,6 +33,14 @@ class Piece:
     @property
     def read(self) -> Tokens:
         return self.tokens[self.window.start : self.window.stop]
+
+
+class ScoredAnswer(NamedTuple):
+    """For every scored token its loss, whether it is the likeliest of all, and the likeliest of the choices."""
+
+    losses: NDArray[np.float64]
+    best: NDArray[np.bool_]
+    among: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -55,45 +64,62 @@ class Scorer:
             return str(error)
         return ""
 
-    def losses(self, pieces: Sequence[Piece]) -> list[NDArray[np.float64]]:
+    def losses(self, pieces: Sequence[WindowedText]) -> list[NDArray[np.float64]]:
         """The loss of every scored token of every window, in nats."""
         found: list[NDArray[np.float64]] = [np.empty(0)] * len(pieces)
         for numbers in _batches(pieces):
             scored = pieces[numbers[0]].window.scored
-            states, targets = self._states([pieces[number].read for number in numbers], scored)
+            tokens = torch.from_numpy(np.stack([pieces[number].read for number in numbers])).to(self.trained.device)
+            targets = tokens[:, -scored:]
             with torch.no_grad(), self.trained.autocast():
+                states = self.model.states(tokens[:, :-1])[:, -scored:]
                 losses = token_losses(states.flatten(0, 1), self.model.unembedding, targets.flatten())
             for number, row in zip(numbers, losses.view_as(targets).double().cpu().numpy(), strict=True):
                 found[number] = row
         return found
 
-    def answers(
-        self, pieces: Sequence[Piece], choices: Bool[Tensor, " v"]
-    ) -> list[tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]]:
-        """For every scored token its loss, whether it is the likeliest of all, and the likeliest of the choices."""
-        found: list[tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]] = [
-            (np.empty(0), np.empty(0, bool), np.empty(0, bool))
-        ] * len(pieces)
+    def answers(self, pieces: Sequence[WindowedText], choices: Bool[Tensor, " v"]) -> list[ScoredAnswer]:
+        """Every scored token of windows that differ in length."""
+        found: dict[int, ScoredAnswer] = {}
         choices = choices.to(self.trained.device)
-        for numbers in _batches(pieces):
-            states, targets = self._states([pieces[n].read for n in numbers], pieces[numbers[0]].window.scored)
+        for numbers in self._padded_batches(pieces):
+            batch = [pieces[number] for number in numbers]
+            scored = [piece.window.scored for piece in batch]
+            states, targets = self._padded_states(batch)
             with torch.no_grad(), self.trained.autocast():
                 logits = (states @ self.model.unembedding.t()).float()
-            losses = logits.logsumexp(dim=-1) - logits.gather(-1, targets[..., None])[..., 0]
+            losses = logits.logsumexp(dim=-1) - logits.gather(-1, targets[:, None])[:, 0]
             best = logits.argmax(dim=-1) == targets
             among = logits.masked_fill(~choices, float("-inf")).argmax(dim=-1) == targets
-            for at, number in enumerate(numbers):
-                found[number] = (losses[at].double().cpu().numpy(), best[at].cpu().numpy(), among[at].cpu().numpy())
-        return found
+            parts = zip(*(values.cpu().split(scored) for values in (losses.double(), best, among)), strict=True)
+            found |= {n: ScoredAnswer(*(p.numpy() for p in own)) for n, own in zip(numbers, parts, strict=True)}
+        return [found[number] for number in range(len(pieces))]
 
-    def _states(
-        self, rows: Sequence[Tokens], scored: int
-    ) -> tuple[Float[Tensor, "b scored d"], Int[Tensor, "b scored"]]:
-        """The last hidden states before each scored token, and the scored tokens."""
-        tokens = torch.from_numpy(np.stack(rows)).to(self.trained.device)
+    def _padded_batches(self, pieces: Sequence[WindowedText]) -> list[list[int]]:
+        """Windows of about one length together, unless the angles of all tokens depend on the longest of a batch."""
+        if not all(part.cacheable for part in self.model.parts):
+            return [[number] for number in range(len(pieces))]
+        batches: list[list[int]] = []
+        for number in sorted(range(len(pieces)), key=lambda number: pieces[number].window.context):
+            longest = pieces[number].window.context
+            if batches and (len(batches[-1]) + 1) * longest <= BATCH:
+                batches[-1].append(number)
+            else:
+                batches.append([number])
+        return batches
+
+    def _padded_states(self, batch: Sequence[WindowedText]) -> tuple[Float[Tensor, "m d"], Int[Tensor, " m"]]:
+        """The states before all scored tokens of a batch, and these tokens. Padding comes after a row, where no token
+        attends to it."""
+        tokens = np.zeros((len(batch), max(piece.window.context for piece in batch)), np.int64)
+        for row, piece in zip(tokens, batch, strict=True):
+            row[: piece.window.context] = piece.read[:-1]
         with torch.no_grad(), self.trained.autocast():
-            states = self.model.states(tokens[:, :-1])
-        return states[:, -scored:], tokens[:, -scored:]
+            states = self.model.states(torch.from_numpy(tokens).to(self.trained.device))
+        ends = [(piece.window.context - piece.window.scored, piece.window.context) for piece in batch]
+        chosen = torch.cat([row[start:stop] for row, (start, stop) in zip(states, ends, strict=True)])
+        targets = np.concatenate([piece.read[-piece.window.scored :] for piece in batch])
+        return chosen, torch.from_numpy(targets).to(self.trained.device)
 
     @cached_property
     def past_range(self) -> str:
@@ -104,7 +130,7 @@ class Scorer:
         return "; ".join(dict.fromkeys(words))
 
 
-def _batches(pieces: Sequence[Piece]) -> list[list[int]]:
+def _batches(pieces: Sequence[WindowedText]) -> list[list[int]]:
     """Numbers of pieces that can be read together: as long, with as many scored."""
     alike: dict[tuple[int, int], list[int]] = {}
     for number, piece in enumerate(pieces):

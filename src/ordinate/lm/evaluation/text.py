@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.lm.evaluation.config import TextConfig
-from ordinate.lm.evaluation.documents import Block, first_tokens, spread_blocks
-from ordinate.lm.evaluation.scorer import Piece, Scorer, Tokens
+from ordinate.lm.evaluation.documents import TextBlock, first_tokens, spread_blocks
+from ordinate.lm.evaluation.scorer import Scorer, Tokens, WindowedText
 from ordinate.lm.evaluation.windows import Window, rolling_windows, target_windows
 from ordinate.results.lm_evaluation import ContextRow, DocumentSet, PositionRow, WindowProtocol
 from ordinate.statistics.document_losses import DocumentLosses
@@ -52,21 +52,23 @@ class EvaluationText:
         """Tokens at the end of a block that are scored at every context."""
         return max(1, min(self.trained, self.longest) // 2)
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[TextBlock]:
         """For windows: disjoint, of the longest context."""
         count = max(1, self.config.tokens // max(self.longest, 1))
         return spread_blocks(self.documents, self.longest, self.longest, count) if self.longest else []
 
-    def target_blocks(self) -> list[Block]:
+    def target_blocks(self) -> list[TextBlock]:
         """For the same targets: their last tokens, which do not overlap."""
         count = max(1, self.config.targets // self.targets)
         return spread_blocks(self.documents, self.longest, self.targets, count) if self.longest else []
 
-    def all_documents(self) -> list[Block]:
+    def all_documents(self) -> list[TextBlock]:
         return first_tokens(self.documents, self.config.overall)
 
-    def sums(self, blocks: Sequence[Block], losses: Sequence[NDArray[np.float64]], kept: Sequence[NDArray[np.bool_]],
-             targets: Sequence[Tokens]) -> DocumentLosses:  # fmt: skip
+    def sums(
+        self, blocks: Sequence[TextBlock], losses: Sequence[NDArray[np.float64]],
+        kept: Sequence[NDArray[np.bool_]], targets: Sequence[Tokens],
+    ) -> DocumentLosses:  # fmt: skip
         """Sums by document of the kept targets."""
         numbers = sorted({block.document for block in blocks})
         at = {number: index for index, number in enumerate(numbers)}
@@ -95,7 +97,7 @@ def evaluate_text(scorer: Scorer, text: EvaluationText, watch: Watch) -> tuple[l
 
 
 def _windows(
-    scorer: Scorer, text: EvaluationText, blocks: list[Block], protocol: WindowProtocol, documents: DocumentSet,
+    scorer: Scorer, text: EvaluationText, blocks: list[TextBlock], protocol: WindowProtocol, documents: DocumentSet,
     context: int, stride: int,
 ) -> tuple[ContextRow, list[NDArray[np.float64]]]:  # fmt: skip
     """Every token of every block once, and the losses of each block's targets in their order."""
@@ -132,7 +134,9 @@ def evaluate_targets(
     return rows
 
 
-def target_losses(scorer: Scorer, text: EvaluationText, blocks: list[Block], context: int) -> list[NDArray[np.float64]]:
+def target_losses(
+    scorer: Scorer, text: EvaluationText, blocks: list[TextBlock], context: int
+) -> list[NDArray[np.float64]]:
     """The losses of the last tokens of each block at one context."""
     stride = min(text.targets, max(1, context // 2))
     stop = text.longest + 1
@@ -140,7 +144,7 @@ def target_losses(scorer: Scorer, text: EvaluationText, blocks: list[Block], con
     return _by_block(scorer, blocks, windows)
 
 
-def key_targets(scorer: Scorer, text: EvaluationText, blocks: list[Block]) -> list[NDArray[np.bool_]]:
+def key_targets(scorer: Scorer, text: EvaluationText, blocks: list[TextBlock]) -> list[NDArray[np.bool_]]:
     """The share of the targets whose loss falls most from an eighth to half of the trained length (LongPPL's idea).
 
     Both contexts are within the trained length and neither is one that is compared, so that the choice does not favor
@@ -174,9 +178,11 @@ def buckets(context: int, trained: int) -> list[tuple[int, int]]:
     return [(before + 1, end) for before, end in zip([0, *ends], ends, strict=False)]
 
 
-def _by_block(scorer: Scorer, blocks: Sequence[Block], windows: Sequence[list[Window]]) -> list[NDArray[np.float64]]:
+def _by_block(
+    scorer: Scorer, blocks: Sequence[TextBlock], windows: Sequence[list[Window]]
+) -> list[NDArray[np.float64]]:
     """The losses of each block's windows, joined."""
-    pieces = [Piece(block.tokens, window) for block, own in zip(blocks, windows, strict=True) for window in own]
+    pieces = [WindowedText(block.tokens, window) for block, own in zip(blocks, windows, strict=True) for window in own]
     losses: Iterator[NDArray[np.float64]] = iter(scorer.losses(pieces))
     return [np.concatenate([next(losses) for _ in own]) for own in windows]
 
