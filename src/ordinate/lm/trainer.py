@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ordinate.core.seeds import seed_of
+from ordinate.lm.added_size import added_ratio
 from ordinate.lm.budgets import Branch, branch_schedule
 from ordinate.lm.checkpoint_folder import LATEST, REPLAY, CheckpointFolder
 from ordinate.lm.config import Options, TrunkConfig
@@ -238,7 +239,8 @@ class TrainingSegment:
         trainer = self.trainer
         validation = self.validation or trainer.validate()  # none if it was stopped between its last step and this
         parameters = sum(weight.numel() for weight in trainer.model.parameters())
-        measured = trainer.step, trainer.tokens, trainer.clock.seconds, parameters
+        ratio = added_ratio(trainer.config.model)
+        measured = trainer.step, trainer.tokens, trainer.clock.seconds, parameters, ratio
         if self.first:
             self.run.finish(LanguageModelResult(self.run.id, *measured, *validation))
         trainer.ranks.wait()

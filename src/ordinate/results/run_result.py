@@ -204,6 +204,7 @@ class LanguageModelResult:
     tokens: int
     seconds: float
     parameters: int
+    added_ratio: float  # size of what the encoding adds to token embeddings at the start, over theirs
     valid_loss: float
     bits_per_byte: float
     files: dict[HashedFile, str] = field(default_factory=dict)
