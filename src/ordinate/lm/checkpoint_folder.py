@@ -10,8 +10,9 @@ from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
-from ordinate.lm.budgets import Branch, write_tokens
+from ordinate.lm.budgets import Branch
 from ordinate.lm.config import TrunkConfig
+from ordinate.lm.token_counts import write_tokens
 from ordinate.results.run_result import LanguageModelResult
 from ordinate.store.documents import read_document
 from ordinate.store.files import read_json
@@ -85,14 +86,14 @@ def _find(root: Path, name: str, identity: dict[str, Any]) -> CheckpointFolder:
         folder = CheckpointFolder(root / (name if version == 1 else f"{name}_v{version}"), identity, difference)
         if folder.new:
             return folder
-        kept, wanted = _read_identity(folder.path), json.loads(json.dumps(identity))  # JSON has no tuples
+        kept, wanted = read_identity(folder.path), json.loads(json.dumps(identity))  # JSON has no tuples
         if kept == wanted:
             return folder
         difference = tuple(_differences(kept, wanted))
     raise AssertionError("count has no end")
 
 
-def _read_identity(folder: Path) -> dict[str, Any]:
+def read_identity(folder: Path) -> dict[str, Any]:
     """The configuration that a folder was made for."""
     content = read_json(folder / RUN)
     kept = content.get("identity") if isinstance(content, dict) else None

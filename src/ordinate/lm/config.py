@@ -12,6 +12,7 @@ from ordinate.core.errors import InputError, nearest
 from ordinate.lm.added_size import scale_by_default, short_name
 from ordinate.lm.sizes import defaults
 from ordinate.model import PRESETS, ModelConfig, Transformer
+from ordinate.text.tokenizer import SMALLEST
 from ordinate.training.config_limits import check_numbers, refuse, too_small, wrong_betas
 
 Shard = Literal["none", "fsdp2"]
@@ -122,6 +123,8 @@ def resolve(
         for key in given
         if key not in own_keys | fixed.keys()
     ]
+    if isinstance(vocabulary := model.get("vocabulary"), int) and vocabulary < SMALLEST:
+        problems.append(f"vocabulary must be at least {SMALLEST}, the bytes and the end of a text, got {vocabulary}")
     refuse(problems)
     named = scale_by_default(encoding) if isinstance(encoding, str) else tuple(map(scale_by_default, encoding))
     shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": named})

@@ -67,7 +67,7 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
 
 def show(plan: dict[str, Any], file: IO[str]) -> None:
     from ordinate.lm.added_size import LARGE
-    from ordinate.lm.budgets import write_tokens
+    from ordinate.lm.token_counts import write_tokens
 
     out = console(120, file)
     out.print(
