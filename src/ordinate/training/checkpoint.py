@@ -5,6 +5,7 @@ resume with another number of ranks.
 """
 
 import hashlib
+import math
 import os
 import reprlib
 import zipfile
@@ -65,6 +66,19 @@ class TaskState(TrainingState):
             raise ValueError(f"learned is {self.learned} and above is {self.above} at step {self.step}")
         if self.status not in ("finished", "diverged"):
             raise ValueError(f"status is {self.status!r}")
+
+
+@dataclass(frozen=True)
+class LanguageModelState(TrainingState):
+    """How far a language model is."""
+
+    loss: float  # sum over the tokens since the last record of the journal
+    steps: int  # since then
+
+    def check(self, last: int) -> None:
+        super().check(last)
+        if not 0 <= self.loss < math.inf or not 0 <= self.steps <= self.step:
+            raise ValueError(f"a loss of {self.loss:g} in {self.steps} of {self.step} steps")
 
 
 @dataclass(frozen=True)
