@@ -29,6 +29,9 @@ def run(
     encoding: shared.Encoding,
     settings: shared.Settings = None,
     budget: shared.Budget = None,
+    branch_encoding: shared.BranchEncoding = None,
+    branch_length: shared.BranchLength = None,
+    branch_at: shared.BranchAt = None,
     data: shared.Data = None,
     root: shared.Root = shared.CHECKPOINTS,
     seed: shared.Seed = 42,
@@ -57,6 +60,7 @@ def run(
     with _exit_codes():
         from ordinate.cli.progress import Bar
         from ordinate.lm.branching import BranchedTraining
+        from ordinate.lm.budgets import branch_config
         from ordinate.lm.checkpoint_folder import result_of
         from ordinate.lm.config import Options
         from ordinate.lm.ranks import joined
@@ -68,14 +72,16 @@ def run(
         from ordinate.training.interruption import stop_requested
 
         trackers = tuple(known(name) for name in track.split(",") if name)
-        request = shared.resolve_request(size, encoding, budget, data, seed, device, settings)
+        change = shared.BranchChange(branch_encoding, branch_length, branch_at)
+        request = shared.resolve_request(size, encoding, budget, data, seed, device, settings, change)
         options = Options(
             device=device, micro_batch=micro_batch, shard="fsdp2" if shard == "fsdp2" else "none", compiled=compiled,
             save_every=save_every, keep=keep, valid_every=valid_every, valid_tokens=valid_tokens, trackers=trackers,
         )  # fmt: skip
         chosen = pick_device(device)
         with environment.prepared(threads or _threads_per_process(), str(chosen)), joined(chosen) as ranks:
-            check_fit(request.config, request.corpus, ranks)
+            for branch in request.branches:
+                check_fit(branch_config(request.config, branch), request.corpus, ranks)
             if ranks.first:
                 show(describe(request, root, device), sys.stderr)
             if dry_run:
