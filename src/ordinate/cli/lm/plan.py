@@ -88,10 +88,8 @@ def show(plan: dict[str, Any], file: IO[str]) -> None:
         times = f"what {plan['encoding']} adds is {ratio:.2g} times the size of the token embeddings at the start"
         drowned = ", so its result may come from that size alone: set its size=1 to match them"
         out.print(f"warning: {times}{drowned}" if ratio > LARGE else times)
-    changed = [f"with {plan['branch_encoding']}"] if plan["branch_encoding"] != plan["encoding"] else []
-    changed += [f"in a context of {plan['branch_length']:,}"] if plan["branch_length"] != plan["length"] else []
-    if changed:
-        out.print(f"branches train on {' '.join(changed)}")
+    if (plan["branch_encoding"], plan["branch_length"]) != (plan["encoding"], plan["length"]):
+        out.print(f"branches change to {plan['branch_encoding']} in a context of {plan['branch_length']:,} tokens")
     segments = table("", "from step", "to step", "tokens", "folder", left=("", "folder"), folded="folder")
     for segment in plan["segments"]:
         cost = write_tokens(segment["tokens"]) if segment["tokens"] else "done"
