@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,16 @@ def test_sizes_are_a_table_or_json(ordinate: Program) -> None:
     assert {row["size"]: row["parameters"] for row in rows}["tiny"] == 58_727_680
     table = ordinate("lm", "sizes", "-e", "learned")
     assert table.code == 0 and "1,208,029,184" in table.out and "2.4B" in table.out
+
+
+def test_sizes_load_neither_a_compiler_nor_the_trainer() -> None:
+    script = (
+        "import sys; from ordinate.cli import app; app(['lm', 'sizes'], standalone_mode=False); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "ordinate.lm.sizes" in loaded
+    assert not {"torch._dynamo", "sympy", "ordinate.training", "ordinate.store"} & set(loaded)
 
 
 @pytest.mark.slow

@@ -9,9 +9,10 @@ from torch.nn import functional as F
 from ordinate.core.errors import InputError
 from ordinate.lm.budgets import branch, branch_schedule
 from ordinate.lm.config import Options, TrunkConfig, resolve
+from ordinate.lm.errors import DivergedError
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.stream import check_fit, training_rows
-from ordinate.lm.trainer import DivergedError, LMTrainer
+from ordinate.lm.trainer import LMTrainer
 from ordinate.model import Transformer
 from ordinate.text.corpus import Corpus
 
@@ -115,7 +116,7 @@ def test_rows_do_not_depend_on_ranks(corpus: Corpus) -> None:
 def test_what_does_not_fit_is_refused(corpus: Corpus) -> None:
     fit = small_config(corpus)
     for change, why in (
-        (resolve("nano", "rope", corpus.fingerprint, SMALL | {"vocabulary": 8})[0], "vocabulary"),
+        (resolve("nano", "rope", corpus.fingerprint, SMALL | {"vocabulary": 290})[0], "vocabulary"),
         (resolve("nano", "rope", corpus.fingerprint, SMALL | {"length": 50_000})[0], "fewer than one sequence"),
         (replace(fit, corpus="other"), "other data"),
     ):

@@ -6,19 +6,21 @@ import re
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
-from ordinate.lm.budgets import Branch, write_tokens
+from ordinate.lm.budgets import Branch, ChangedBranch
 from ordinate.lm.config import TrunkConfig
+from ordinate.lm.token_counts import write_tokens
 from ordinate.results.run_result import LanguageModelResult
 from ordinate.store.documents import read_document
 from ordinate.store.files import read_json
-from ordinate.training.checkpoint import step_of
+from ordinate.store.sums import check_files
+from ordinate.training.checkpoint import fingerprint, step_of
 
 RUN = "run.json"
-LATEST = "latest.pt"
+LATEST: Final = "latest.pt"
 REPLAY = "replay.pt"  # of a trunk that trains again to a branch point which it had passed
 LONGEST = 80  # characters of an encoding's part of a name
 _BRANCH_POINT = re.compile(r"branch_(\d{9})\.pt")
@@ -68,14 +70,22 @@ def trunk_folder(root: Path, config: TrunkConfig) -> CheckpointFolder:
 
 
 def branch_folder(root: Path, config: TrunkConfig, branch: Branch) -> CheckpointFolder:
-    """The folder of a budget: `tiny_rope_2.4B_s42`."""
+    """The folder of a budget: `tiny_rope_2.4B_s42`; `tiny_rope_2.4B_to_none_s42` if it changes the encoding."""
     identity = {"trunk": to_dict(config), "branch": to_dict(branch)}
-    return _find(root, _name(config, write_tokens(branch.budget)), identity)
+    part = write_tokens(branch.budget)
+    if isinstance(branch, ChangedBranch):
+        longer = "" if branch.length == config.model.length else f"_{branch.length}"
+        part += f"_to_{_plain(branch.encoding)}{longer}"
+    return _find(root, _name(config, part), identity)
 
 
 def _name(config: TrunkConfig, part: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9=.,+-]+", "-", config.encoding).strip("-")
-    return f"{config.size}_{plain[:LONGEST]}_{part}_s{config.seed}"
+    return f"{config.size}_{_plain(config.encoding)}_{part}_s{config.seed}"
+
+
+def _plain(encoding: str) -> str:
+    """The text of an encoding as a part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9=.,+-]+", "-", encoding).strip("-")[:LONGEST]
 
 
 def _find(root: Path, name: str, identity: dict[str, Any]) -> CheckpointFolder:
@@ -85,20 +95,38 @@ def _find(root: Path, name: str, identity: dict[str, Any]) -> CheckpointFolder:
         folder = CheckpointFolder(root / (name if version == 1 else f"{name}_v{version}"), identity, difference)
         if folder.new:
             return folder
-        kept, wanted = _read_identity(folder.path), json.loads(json.dumps(identity))  # JSON has no tuples
+        kept, wanted = read_identity(folder.path), json.loads(json.dumps(identity))  # JSON has no tuples
         if kept == wanted:
             return folder
         difference = tuple(_differences(kept, wanted))
     raise AssertionError("count has no end")
 
 
-def _read_identity(folder: Path) -> dict[str, Any]:
+def read_identity(folder: Path) -> dict[str, Any]:
     """The configuration that a folder was made for."""
     content = read_json(folder / RUN)
     kept = content.get("identity") if isinstance(content, dict) else None
     if not isinstance(kept, dict):
         raise InputError(f"{folder / RUN} is damaged (it does not say what it is for): move the folder away")
     return kept
+
+
+def verify(folder: Path) -> LanguageModelResult | None:
+    """The result of a finished budget, if its weights and journal are those that it was written with; None without one.
+
+    Refuses a branch that started from another checkpoint than the one that is now in its parent's place. Reads all of
+    these files.
+    """
+    read_identity(folder)  # a damaged file is named
+    run, result = read_json(folder / RUN), result_of(folder)
+    if result is not None:
+        check_files(folder, result.files)
+    parent = folder.parent / str(run.get("parent"))
+    if "parent" in run and parent.exists() and fingerprint(parent) != run.get("parent_sha256"):
+        raise InputError(
+            f"{parent} is not the checkpoint that {folder} was started from: restore it, or move both away"
+        )
+    return result
 
 
 def result_of(folder: Path) -> LanguageModelResult | None:

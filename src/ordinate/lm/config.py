@@ -1,7 +1,7 @@
 """The configuration of a language model: everything that its weights depend on, resolved before training starts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -9,8 +9,10 @@ import torch
 
 from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
+from ordinate.lm.added_size import scale_by_default, short_name
 from ordinate.lm.sizes import defaults
 from ordinate.model import PRESETS, ModelConfig, Transformer
+from ordinate.text.tokenizer import SMALLEST
 from ordinate.training.config_limits import check_numbers, refuse, too_small, wrong_betas
 
 Shard = Literal["none", "fsdp2"]
@@ -57,8 +59,9 @@ class TrunkConfig:
 
     @property
     def encoding(self) -> str:
+        """As a user writes it."""
         encoding = self.model.encoding
-        return encoding if isinstance(encoding, str) else ",".join(encoding)
+        return ",".join(map(short_name, (encoding,) if isinstance(encoding, str) else encoding))
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,10 @@ _DECAY = {"decay": "share", "decay_shape": "shape", "decay_floor": "floor"}
 def resolve(
     size: str, encoding: str | tuple[str, ...], corpus: str, settings: Mapping[str, Any] | None = None
 ) -> tuple[TrunkConfig, Decay]:
-    """A whole configuration from a size, an encoding, a corpus' fingerprint, and a user's settings."""
+    """A whole configuration from a size, an encoding, a corpus' fingerprint, and a user's settings.
+
+    Tokens are scaled beside what an encoding adds, unless its text says otherwise: see `added_size`.
+    """
     default, given = defaults(size), dict(settings or {})
     check_numbers(given)
     packing = given.pop("packing", "restart+masked")
@@ -117,11 +123,31 @@ def resolve(
         for key in given
         if key not in own_keys | fixed.keys()
     ]
+    if isinstance(vocabulary := model.get("vocabulary"), int) and vocabulary < SMALLEST:
+        problems.append(f"vocabulary must be at least {SMALLEST}, the bytes and the end of a text, got {vocabulary}")
     refuse(problems)
-    shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": encoding})
-    with torch.device("meta"):
-        for part in Transformer(shape).parts:
-            for what in sorted({"segments", "relation"} & set(part.extra_inputs)):
-                raise InputError(f"{part.name} reads the {what} of tokens, which text does not have: choose another")
+    named = scale_by_default(encoding) if isinstance(encoding, str) else tuple(map(scale_by_default, encoding))
+    shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": named})
+    check_for_text(shape)
     own = dict(size=size, corpus=corpus, model=shape, batch=default.batch, lr=default.lr, warmup=default.warmup)
     return build(TrunkConfig, own, given), build(Decay, decays)
+
+
+def change_encoding(config: TrunkConfig, encoding: str, length: int) -> TrunkConfig:
+    """The same model with another encoding and context, in steps of as many tokens."""
+    if config.step_tokens % length:
+        raise InputError(
+            f"a step has {config.step_tokens:,} tokens, which sequences of {length:,} do not fill: choose a context "
+            f"that divides it, such as {2 * config.model.length:,}"
+        )
+    model = replace(config.model, encoding=scale_by_default(encoding), length=length)
+    check_for_text(model)
+    return replace(config, model=model, batch=config.step_tokens // length)
+
+
+def check_for_text(model: ModelConfig) -> None:
+    """Refuse encodings that cannot be built, or that read what text does not have."""
+    with torch.device("meta"):
+        for part in Transformer(model).parts:
+            for what in sorted({"segments", "relation"} & set(part.extra_inputs)):
+                raise InputError(f"{part.name} reads the {what} of tokens, which text does not have: choose another")

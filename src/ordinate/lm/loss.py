@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from ordinate.model import Transformer
 
-LOGITS = 2**20  # of one chunk: 4 MB in float32, which a core's cache nearly holds
+TOKENS = 256  # of a chunk: with 128, the weight's gradient is updated so often that it takes 5 % longer than at once
+LOGITS = 2**20  # of a chunk with more tokens, where the vocabulary is small: 4 MB, which a core's cache nearly holds
+MOST = 2**24  # logits of any chunk: 64 MB in float32, 256 tokens of a vocabulary of 65,536
 
 
 class Objective(nn.Module):
@@ -31,7 +33,8 @@ class Objective(nn.Module):
     ) -> Float[Tensor, ""] | Float[Tensor, "b n"]:
         weight, line = self.model.unembedding, targets.flatten()
         if self.training:
-            return total_loss(self.states(tokens, document_ids).flatten(0, 1), weight, line)
+            # Tokens of a corpus are below its vocabulary: to look would make an accelerator wait.
+            return total_loss(self.states(tokens, document_ids, trusted=True).flatten(0, 1), weight, line)
         with torch.no_grad():  # not compiled, so that other lengths cost no compilation
             states = self.model.states(tokens, document_ids)
         return token_losses(states.flatten(0, 1), weight, line).view_as(targets)
@@ -59,14 +62,14 @@ def total_loss(
 
 
 def _chunks(states: Tensor, targets: Tensor, vocabulary: int) -> list[tuple[Tensor, Tensor]]:
-    size = max(16, LOGITS // vocabulary)
+    size = min(max(TOKENS, LOGITS // vocabulary), max(16, MOST // vocabulary))
     return list(zip(states.split(size), targets.split(size), strict=True))
 
 
 class _TotalLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-        narrow = torch.is_autocast_enabled(states.device.type)
+        narrow = not states.is_meta and torch.is_autocast_enabled(states.device.type)
         kind = torch.get_autocast_dtype(states.device.type) if narrow else weight.dtype
         own, wide = weight.to(kind), torch.promote_types(weight.dtype, torch.float32)
         total = states.new_zeros((), dtype=wide)
@@ -75,15 +78,17 @@ class _TotalLoss(torch.autograd.Function):
         for state, target in _chunks(states, targets, len(weight)):
             logits = (state.to(kind) @ own.t()).to(wide)
             target = target[:, None]
-            picked = logits.gather(1, target)
-            norm = logits.logsumexp(dim=-1, keepdim=True)
-            total += (norm - picked).sum()
-            grad = logits.sub_(norm).exp_().scatter_add_(1, target, -torch.ones_like(picked)).to(kind)
-            by_state[at : at + len(state)] = grad @ own
+            picked, highest = logits.gather(1, target), logits.amax(dim=-1, keepdim=True)
+            powers = logits.sub_(highest).exp_()
+            norm = powers.sum(dim=-1, keepdim=True)
+            total += (norm.log() + highest - picked).sum()
+            # The gradient of the logits times `norm`: the small factors are divided by it, not all logits.
+            grad = powers.scatter_add_(1, target, -norm).to(kind)
+            by_state[at : at + len(state)] = (grad @ own) / norm
             if kind == by_weight.dtype:
-                by_weight.addmm_(grad.t(), state.to(kind))
+                by_weight.addmm_(grad.t(), (state / norm).to(kind))
             else:
-                by_weight += (grad.t() @ state.to(kind)).to(by_weight.dtype)
+                by_weight += (grad.t() @ (state / norm).to(kind)).to(by_weight.dtype)
             at += len(state)
         ctx.save_for_backward(by_state, by_weight)
         return total

@@ -4,7 +4,8 @@ So the order is the same for every encoding, number of ranks, micro-batch and bu
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +35,16 @@ class TokenRows:
     document_ids: Int[Tensor, "b n"] | None  # none: each row is of one document
 
     def to(self, device: torch.device) -> "TokenRows":
-        document_ids = None if self.document_ids is None else self.document_ids.to(device)
-        return TokenRows(self.tokens.to(device), self.targets.to(device), document_ids)
+        """On a device, without waiting for the copy if the rows are pinned."""
+        return self._each(lambda row: row.to(device, non_blocking=True))
+
+    def pinned(self) -> "TokenRows":
+        """In memory that a GPU copies from by itself."""
+        return self._each(Tensor.pin_memory)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "TokenRows":
+        document_ids = None if self.document_ids is None else change(self.document_ids)
+        return TokenRows(change(self.tokens), change(self.targets), document_ids)
 
     def split(self, size: int) -> list["TokenRows"]:
         """The same rows in micro-batches of at most this size."""
@@ -48,6 +57,26 @@ def training_rows(config: TrunkConfig, corpus: Corpus, step: int, rank: int = 0,
     """The rows of a rank in a step: indices of the batch that are congruent to the rank modulo the world size."""
     numbers = range(step * config.batch, (step + 1) * config.batch)[rank::world]
     return _rows([_row(config, corpus, number) for number in numbers])
+
+
+class RowReader:
+    """The rows of a rank, in micro-batches. Those of the next step are read in a thread while a step is trained."""
+
+    def __init__(self, config: TrunkConfig, corpus: Corpus, ranks: Ranks, micro_batch: int, *, pin: bool) -> None:
+        self.config, self.corpus, self.ranks, self.micro_batch, self.pin = config, corpus, ranks, micro_batch, pin
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="rows")
+        self.ahead: tuple[int, Future[list[TokenRows]]] | None = None
+
+    def read(self, step: int) -> list[TokenRows]:
+        """The micro-batches of a step. They are cut here: to see whether one has documents, its values are read."""
+        rows = self.ahead[1].result() if self.ahead is not None and self.ahead[0] == step else self._draw(step)
+        self.ahead = step + 1, self.thread.submit(self._draw, step + 1)
+        return rows
+
+    def _draw(self, step: int) -> list[TokenRows]:
+        rows = training_rows(self.config, self.corpus, step, self.ranks.rank, self.ranks.world)
+        parts = rows.split(self.micro_batch)
+        return [part.pinned() for part in parts] if self.pin else parts
 
 
 def validation_rows(config: TrunkConfig, corpus: Corpus, numbers: Sequence[int]) -> TokenRows:
@@ -65,7 +94,7 @@ def _row(config: TrunkConfig, corpus: Corpus, number: int) -> tuple[np.ndarray, 
 def problem_row(corpus: Corpus, length: int, seed: int, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Problems one after the other, each a document, until a sequence is full; the last one is cut."""
     source = random.Random(seed_of(seed, "problems", number))
-    context = length * len(SYMBOLS) // (2 * len(corpus.encode(SYMBOLS)))
+    context = symbols_that_fit(corpus, length)
     tokens: list[int] = []
     document_ids: list[int] = []
     while len(tokens) <= length:
@@ -74,6 +103,11 @@ def problem_row(corpus: Corpus, length: int, seed: int, number: int) -> tuple[np
         document_ids += [document_ids[-1] + 1 if document_ids else 0] * len(line)
         tokens += line
     return np.array(tokens[: length + 1]), np.array(document_ids[: length + 1])
+
+
+def symbols_that_fit(corpus: Corpus, length: int) -> int:
+    """How many symbols of algorithmic problems make about so many tokens."""
+    return length * len(SYMBOLS) // (2 * len(corpus.encode(SYMBOLS)))
 
 
 def _rows(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> TokenRows:

@@ -5,6 +5,7 @@ resume with another number of ranks.
 """
 
 import hashlib
+import math
 import os
 import reprlib
 import zipfile
@@ -68,6 +69,19 @@ class TaskState(TrainingState):
 
 
 @dataclass(frozen=True)
+class LanguageModelState(TrainingState):
+    """How far a language model is."""
+
+    loss: float  # sum over the tokens since the last record of the journal
+    steps: int  # since then
+
+    def check(self, last: int) -> None:
+        super().check(last)
+        if not 0 <= self.loss < math.inf or not 0 <= self.steps <= self.step:
+            raise ValueError(f"a loss of {self.loss:g} in {self.steps} of {self.step} steps")
+
+
+@dataclass(frozen=True)
 class SavedTensors:
     """Weights by name; and for every trained weight its moments, none if it never had a gradient."""
 
@@ -75,37 +89,42 @@ class SavedTensors:
     optimizer: dict[str, dict[str, Tensor] | None]
 
 
-def collect(model: nn.Module, optimizer: torch.optim.Optimizer) -> SavedTensors:
-    """The tensors of a checkpoint. With shards, every rank must call this."""
-    saved = SavedTensors({name: _saved(tensor) for name, tensor in model.state_dict(keep_vars=True).items()}, {})
+def collect(model: nn.Module, optimizer: torch.optim.Optimizer, *, keep: bool = True) -> SavedTensors:
+    """The tensors of a checkpoint. With shards, every rank must call this; those that do not keep get empty tensors."""
+    tensors = model.state_dict(keep_vars=True)
+    saved = SavedTensors({name: _saved(tensor, keep) for name, tensor in tensors.items()}, {})
     for name, weight in model.named_parameters():
         state = optimizer.state.get(weight)
-        saved.optimizer[name] = {part: _saved(state[part]) for part in ("step", *MOMENTS)} if state else None
+        saved.optimizer[name] = {part: _saved(state[part], keep) for part in ("step", *MOMENTS)} if state else None
     return saved
 
 
 def save(path: Path, owner: str, tensors: SavedTensors, state: TrainingState) -> None:
     """Replace a checkpoint as a whole. `owner` is the id of the run, or of the segment, that it belongs to."""
+    content = {"schema": SCHEMA, "owner": owner, "model": tensors.model, "optimizer": tensors.optimizer}
     with replacing(path) as file:
-        content = {"schema": SCHEMA, "owner": owner, "model": tensors.model, "optimizer": tensors.optimizer}
-        torch.save(content | asdict(state), file)
+        try:
+            torch.save(content | asdict(state), file)
+        except RuntimeError as error:  # torch ends its archive after a full disk too, and fails again
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from None
+            raise
 
 
 def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimizer, kind: type[S], *, last: int) -> S:
-    """Restore weights and moments, and return the rest. Nothing is used before all of it is checked.
+    """Restore weights and moments, and return the rest. Nothing is used before all of it is checked."""
+    tensors, state = read(path, owner, model, kind, last=last)
+    put(tensors, model, optimizer)
+    return state
+
+
+def read(path: Path, owner: str, model: nn.Module, kind: type[S], *, last: int) -> tuple[SavedTensors, S]:
+    """The tensors of a checkpoint of such a model, and the rest of its state, all of it checked.
 
     Loads tensors, never code. Settings of the optimizer are the configuration's and are not in the file.
     """
     tensors: dict[str, Tensor] = model.state_dict(keep_vars=True)
-    try:
-        content = _read(path, sum(tensor.nbytes for tensor in tensors.values()))
-    except Exception as error:  # a damaged file shows itself in many ways
-        raise InputError(f"{path} is not a checkpoint of this program, or is damaged: move it away") from error
-    schema, saved_owner = content.pop("schema", None), content.pop("owner", None)
-    if type(schema) is not int or schema != SCHEMA:
-        raise InputError(f"{path} has schema {reprlib.repr(schema)}, this version reads {SCHEMA}: move it away")
-    if type(saved_owner) is not str or saved_owner != owner:
-        raise InputError(f"{path} belongs to another configuration than run {owner}: move it away to start again")
+    content = _content(path, owner, tensors)
     try:
         weights, moments = content.pop("model", None), content.pop("optimizer", None)
         state = _state(kind, content, last)
@@ -113,13 +132,34 @@ def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimi
         _check_moments(moments, dict(model.named_parameters()), state.step)
     except (ValueError, TypeError) as error:
         raise InputError(f"{path} is damaged ({error}): move it away to start again") from error
+    return SavedTensors(weights, moments), state
+
+
+@torch.no_grad()
+def put(tensors: SavedTensors, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Give a model and its optimizer these tensors; what has another name stays as it is."""
+    for name, weight in model.state_dict(keep_vars=True).items():
+        if name in tensors.model:
+            weight.copy_(_like(tensors.model[name], weight))
+        if saved := tensors.optimizer.get(name):
+            device = weight.device if weight.is_cuda else torch.device("cpu")
+            optimizer.state[weight] = {"step": saved["step"].to(device)}
+            optimizer.state[weight] |= {part: _like(saved[part], weight) for part in MOMENTS}
+
+
+def load_weights(path: Path, owner: str, model: nn.Module, *, last: int) -> LanguageModelState:
+    """Load the weights alone into a model that is used, not trained on; they are checked before any is used."""
+    tensors: dict[str, Tensor] = model.state_dict(keep_vars=True)
+    content = _content(path, owner, tensors)
+    try:
+        weights, _ = content.pop("model", None), content.pop("optimizer", None)
+        state = _state(LanguageModelState, content, last)
+        _check_weights(weights, tensors)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path} is damaged ({error}): move it away") from error
     with torch.no_grad():
         for name, weight in tensors.items():
-            weight.copy_(_like(weights[name], weight))
-            if saved := moments.get(name):
-                device = weight.device if weight.is_cuda else torch.device("cpu")
-                optimizer.state[weight] = {"step": saved["step"].to(device)}
-                optimizer.state[weight] |= {part: _like(saved[part], weight) for part in MOMENTS}
+            weight.copy_(weights[name])
     return state
 
 
@@ -171,6 +211,20 @@ def fingerprint(path: Path) -> str:
     """The hash of a file, by which a branch names the checkpoint that it started from."""
     with open(path, "rb", opener=regular) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _content(path: Path, owner: str, tensors: dict[str, Tensor]) -> dict[str, Any]:
+    """What a checkpoint holds, if this version reads it and it belongs to this owner."""
+    try:
+        content = _read(path, sum(tensor.nbytes for tensor in tensors.values()))
+    except Exception as error:  # a damaged file shows itself in many ways
+        raise InputError(f"{path} is not a checkpoint of this program, or is damaged: move it away") from error
+    schema, saved_owner = content.pop("schema", None), content.pop("owner", None)
+    if type(schema) is not int or schema != SCHEMA:
+        raise InputError(f"{path} has schema {reprlib.repr(schema)}, this version reads {SCHEMA}: move it away")
+    if type(saved_owner) is not str or saved_owner != owner:
+        raise InputError(f"{path} belongs to another configuration than run {owner}: move it away to start again")
+    return content
 
 
 def _read(path: Path, weights: int) -> dict[str, Any]:
@@ -234,8 +288,9 @@ def _check_tensor(name: str, saved: Any, like: Tensor) -> None:
         raise ValueError(f"{name} has {' where the model has '.join(kinds)}")
 
 
-def _saved(tensor: Tensor) -> Tensor:
-    return whole(tensor).detach().cpu()
+def _saved(tensor: Tensor, keep: bool) -> Tensor:
+    gathered = whole(tensor).detach()
+    return gathered.cpu() if keep else torch.empty(0)
 
 
 def _like(saved: Tensor, weight: Tensor) -> Tensor:
