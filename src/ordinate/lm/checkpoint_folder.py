@@ -85,14 +85,14 @@ def _find(root: Path, name: str, identity: dict[str, Any]) -> CheckpointFolder:
         folder = CheckpointFolder(root / (name if version == 1 else f"{name}_v{version}"), identity, difference)
         if folder.new:
             return folder
-        kept, wanted = _read_identity(folder.path), json.loads(json.dumps(identity))  # JSON has no tuples
+        kept, wanted = read_identity(folder.path), json.loads(json.dumps(identity))  # JSON has no tuples
         if kept == wanted:
             return folder
         difference = tuple(_differences(kept, wanted))
     raise AssertionError("count has no end")
 
 
-def _read_identity(folder: Path) -> dict[str, Any]:
+def read_identity(folder: Path) -> dict[str, Any]:
     """The configuration that a folder was made for."""
     content = read_json(folder / RUN)
     kept = content.get("identity") if isinstance(content, dict) else None

@@ -97,15 +97,7 @@ def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimi
     Loads tensors, never code. Settings of the optimizer are the configuration's and are not in the file.
     """
     tensors: dict[str, Tensor] = model.state_dict(keep_vars=True)
-    try:
-        content = _read(path, sum(tensor.nbytes for tensor in tensors.values()))
-    except Exception as error:  # a damaged file shows itself in many ways
-        raise InputError(f"{path} is not a checkpoint of this program, or is damaged: move it away") from error
-    schema, saved_owner = content.pop("schema", None), content.pop("owner", None)
-    if type(schema) is not int or schema != SCHEMA:
-        raise InputError(f"{path} has schema {reprlib.repr(schema)}, this version reads {SCHEMA}: move it away")
-    if type(saved_owner) is not str or saved_owner != owner:
-        raise InputError(f"{path} belongs to another configuration than run {owner}: move it away to start again")
+    content = _content(path, owner, tensors)
     try:
         weights, moments = content.pop("model", None), content.pop("optimizer", None)
         state = _state(kind, content, last)
@@ -120,6 +112,22 @@ def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimi
                 device = weight.device if weight.is_cuda else torch.device("cpu")
                 optimizer.state[weight] = {"step": saved["step"].to(device)}
                 optimizer.state[weight] |= {part: _like(saved[part], weight) for part in MOMENTS}
+    return state
+
+
+def load_weights(path: Path, owner: str, model: nn.Module, *, last: int) -> TrainingState:
+    """Load the weights alone into a model that is used, not trained on; they are checked before any is used."""
+    tensors: dict[str, Tensor] = model.state_dict(keep_vars=True)
+    content = _content(path, owner, tensors)
+    try:
+        weights, _ = content.pop("model", None), content.pop("optimizer", None)
+        state = _state(TrainingState, content, last)
+        _check_weights(weights, tensors)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path} is damaged ({error}): move it away") from error
+    with torch.no_grad():
+        for name, weight in tensors.items():
+            weight.copy_(weights[name])
     return state
 
 
@@ -171,6 +179,20 @@ def fingerprint(path: Path) -> str:
     """The hash of a file, by which a branch names the checkpoint that it started from."""
     with open(path, "rb", opener=regular) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _content(path: Path, owner: str, tensors: dict[str, Tensor]) -> dict[str, Any]:
+    """What a checkpoint holds, if this version reads it and it belongs to this owner."""
+    try:
+        content = _read(path, sum(tensor.nbytes for tensor in tensors.values()))
+    except Exception as error:  # a damaged file shows itself in many ways
+        raise InputError(f"{path} is not a checkpoint of this program, or is damaged: move it away") from error
+    schema, saved_owner = content.pop("schema", None), content.pop("owner", None)
+    if type(schema) is not int or schema != SCHEMA:
+        raise InputError(f"{path} has schema {reprlib.repr(schema)}, this version reads {SCHEMA}: move it away")
+    if type(saved_owner) is not str or saved_owner != owner:
+        raise InputError(f"{path} belongs to another configuration than run {owner}: move it away to start again")
+    return content
 
 
 def _read(path: Path, weights: int) -> dict[str, Any]:
