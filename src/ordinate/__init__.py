@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ordinate.core.encoding import Encoding, Shape
     from ordinate.core.errors import InputError
     from ordinate.core.positions import AttentionContext, Positions
-    from ordinate.interop import attach_hf, from_hf, to_hf
+    from ordinate.interop import attach_hf, from_hf, load_hf, to_hf
     from ordinate.model import BoundEncoding, ModelConfig, Transformer, attend, generate, preset, record
     from ordinate.store import open_store
     from ordinate.studies.compare import compare
@@ -31,6 +31,7 @@ _WHERE = {
     "Positions": "ordinate.core.positions",
     "attach_hf": "ordinate.interop",
     "from_hf": "ordinate.interop",
+    "load_hf": "ordinate.interop",
     "to_hf": "ordinate.interop",
     "BoundEncoding": "ordinate.model",
     "ModelConfig": "ordinate.model",
@@ -57,6 +58,7 @@ __all__ = [
     "encodings",
     "from_hf",
     "generate",
+    "load_hf",
     "open_store",
     "preset",
     "record",
