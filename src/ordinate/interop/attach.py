@@ -70,7 +70,9 @@ class Attached(nn.Module):
         config = copy.deepcopy(base.config)  # changed below, and other models may share the original
         for module in [module for module in model.modules() if getattr(module, "config", None) is base.config]:
             module.config = config
-        setattr(config, attention.NAME, self.description)  # saved with the model
+        # Saved with the model: without its encoding, transformers then refuses to load or to run it.
+        config.attn_implementation = attention.NAME
+        setattr(config, attention.NAME, self.description)
         self.base = [base]  # in a list, so that it is not a submodule
         self.attention_before = base.config._attn_implementation
         self.arguments = tuple(inspect.signature(base.forward).parameters)
@@ -88,6 +90,7 @@ class Attached(nn.Module):
         for base in self.base:
             delattr(base, attention.NAME)
             base.set_attn_implementation(self.attention_before)
+            delattr(base.config, "attn_implementation")
             delattr(base.config, attention.NAME)
             self.own.restore()
         self.base = []

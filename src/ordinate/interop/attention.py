@@ -71,7 +71,7 @@ def read(module: nn.Module, args: tuple[Any, ...], given: dict[str, Any]) -> tup
 
 def _bound(module: nn.Module, ordinate: Pass | None, mask: Tensor | None, options: dict[str, Any]) -> Any:
     if ordinate is None:
-        fix = "call the whole model that one is attached to, or give this one set_attn_implementation('sdpa')"
+        fix = "call the whole model that one is attached to, or load a saved one with ordinate.load_hf"
         raise InputError(f"{type(module).__name__} runs as {NAME!r} but got no encoding: {fix}")
     if mask is not None:
         raise InputError("an attached model was given a mask of its own making: pass an attention_mask of shape [b, n]")

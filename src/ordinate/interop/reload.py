@@ -32,6 +32,7 @@ def load_hf(folder: str | Path, **settings: Any) -> Any:
     if kind is None:
         raise InputError(f"{folder} is of {config.architectures}, which transformers {hf.__version__} does not have")
     delattr(config, attention.NAME)
+    config._attn_implementation = None  # the usual one, until it is attached
     with quiet(hf):  # it would warn of the encoding's weights, and of positions of its own that it makes up
         model = kind.from_pretrained(folder, config=config, **settings)
     attached = attach_hf(model, **description)
