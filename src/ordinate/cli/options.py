@@ -31,7 +31,7 @@ def read_settings(file: Path | None, pairs: list[str] | None, taken: tuple[str, 
     """All settings as one flat dictionary; those in `taken` are arguments or options of the command."""
     from ordinate.core.parsing import parse_pairs
 
-    given = _flat(_read(file)) | _flat(parse_pairs(pairs or []))
+    given = _flat(read_toml(file)) | _flat(parse_pairs(pairs or []))
     for key in taken:
         if key in given:
             raise InputError(f"{key} was given twice: leave {key}={given[key]} out")
@@ -49,7 +49,8 @@ def _flat(settings: dict[str, Any]) -> dict[str, Any]:
     return settings | model
 
 
-def _read(file: Path | None) -> dict[str, Any]:
+def read_toml(file: Path | None) -> dict[str, Any]:
+    """The tables of a settings file; nothing without one."""
     if file is None:
         return {}
     try:

@@ -65,7 +65,7 @@ def _row(config: TrunkConfig, corpus: Corpus, number: int) -> tuple[np.ndarray, 
 def problem_row(corpus: Corpus, length: int, seed: int, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Problems one after the other, each a document, until a sequence is full; the last one is cut."""
     source = random.Random(seed_of(seed, "problems", number))
-    context = length * len(SYMBOLS) // (2 * len(corpus.encode(SYMBOLS)))
+    context = symbols_that_fit(corpus, length)
     tokens: list[int] = []
     document_ids: list[int] = []
     while len(tokens) <= length:
@@ -74,6 +74,11 @@ def problem_row(corpus: Corpus, length: int, seed: int, number: int) -> tuple[np
         document_ids += [document_ids[-1] + 1 if document_ids else 0] * len(line)
         tokens += line
     return np.array(tokens[: length + 1]), np.array(document_ids[: length + 1])
+
+
+def symbols_that_fit(corpus: Corpus, length: int) -> int:
+    """How many symbols of algorithmic problems make about so many tokens."""
+    return length * len(SYMBOLS) // (2 * len(corpus.encode(SYMBOLS)))
 
 
 def _rows(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> TokenRows:

@@ -101,12 +101,16 @@ class Heat:
     square: bool = True  # cells are as high as wide; if not, the picture is filled
     row_height: int = 130  # of panels on a screen, in pixels
     labels: tuple[str, ...] = ()  # what stands at each position, along both axes; empty: positions are numbers
+    row_labels: tuple[str, ...] = ()  # those of rows, if columns have others
+    most: float | None = None  # the end of the scale; none: the largest value
     marks: tuple[tuple[int, int], ...] = ()  # rows and columns of cells to mark in every panel
     group: str = ""  # figures of one task that belong together
 
     @property
     def top(self) -> float:
         """The end of the scale."""
+        if self.most is not None:
+            return self.most
         finite = [panel.values[np.isfinite(panel.values)] for panel in self.panels]  # a diverged run has others too
         found = [np.abs(values) if self.signed else values for values in finite if values.size]
         return max((float(values.max()) for values in found), default=1.0) or 1.0
@@ -130,8 +134,14 @@ def data(figure: Figure) -> Table:
     if isinstance(figure, Heat):
         columns = tuple(Column(name, name) for name in figure.columns_of_data)
         down, across = figure.steps
+        named = bool(figure.row_labels)
         cells = tuple(
-            (panel.title, figure.first + row * down, figure.first + column * across, six_digits(float(value)))
+            (
+                panel.title,
+                figure.row_labels[row] if named else figure.first + row * down,
+                figure.labels[column] if named else figure.first + column * across,
+                six_digits(float(value)),
+            )
             for panel in figure.panels
             for (row, column), value in np.ndenumerate(panel.values)
         )

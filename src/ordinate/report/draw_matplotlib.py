@@ -132,10 +132,9 @@ def _labels(axes: "Axes", heat: Heat) -> None:
     if not heat.labels:
         axes.locator_params(nbins=4)
         return
-    at = thin(len(heat.labels), 40)
-    texts, places = [short(heat.labels[index], 16) for index in at], [heat.first + index for index in at]
-    axes.set_xticks(places, texts)
-    axes.set_yticks(places, texts)
+    for labels, place in ((heat.labels, axes.set_xticks), (heat.row_labels or heat.labels, axes.set_yticks)):
+        at = thin(len(labels), 40)
+        place([heat.first + index for index in at], [short(labels[index], 16) for index in at])
 
 
 def _heat(heat: Heat) -> "Sheet":

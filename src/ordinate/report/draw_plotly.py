@@ -162,12 +162,13 @@ def _heat(heat: Heat) -> dict[str, Any]:
         layout[f"xaxis{number}"] = {
             "domain": [left, right], "anchor": f"y{number}", "showticklabels": last, "nticks": 4, "ticks": "",
             "tickangle": 0, "tickfont": {"size": 9}, "zeroline": False, "showgrid": False, "constrain": "domain",
-            "title": {"text": heat.x_title if last else "", "standoff": 2}, **_labels(heat),
+            "title": {"text": heat.x_title if last else "", "standoff": 2}, **_labels(heat, heat.labels),
         }  # fmt: skip
         layout[f"yaxis{number}"] = {
             "domain": [bottom, top], "anchor": f"x{number}", "showticklabels": column == 0, "nticks": 4, "ticks": "",
             "zeroline": False, "showgrid": False, "title": {"text": heat.y_title if column == 0 else "", "standoff": 2},
-            "autorange": "reversed", "constrain": "domain", "constraintoward": "top", **_labels(heat),
+            "autorange": "reversed", "constrain": "domain", "constraintoward": "top",
+            **_labels(heat, heat.row_labels or heat.labels),
         }  # fmt: skip
         if heat.marks:  # would make room for markers beyond the cells
             deep, wide = panel.values.shape
@@ -189,20 +190,21 @@ def _heat(heat: Heat) -> dict[str, Any]:
         data.append({
             "type": "heatmap", "z": _packed(panel), "x0": heat.first, "dx": across, "y0": heat.first, "dy": down,
             "xaxis": f"x{number}", "yaxis": f"y{number}", "coloraxis": "coloraxis", "name": _text(panel.title),
-            "meta": {"name": csv_field(panel.title), "kind": "heat", "columns": list(heat.columns_of_data)},
+            "meta": {"name": csv_field(panel.title), "kind": "heat", "columns": list(heat.columns_of_data),
+                     "labels": [[*heat.row_labels], [*heat.labels]] if heat.row_labels else None},
             **_hover(heat, panel),
         })  # fmt: skip
     data += [_marks(heat, "" if index == 0 else str(index + 1)) for index in range(len(heat.panels)) if heat.marks]
     return {"data": data, "layout": layout}
 
 
-def _labels(heat: Heat) -> dict[str, Any]:
+def _labels(heat: Heat, labels: tuple[str, ...]) -> dict[str, Any]:
     """What stands at the positions, of many at some of them."""
-    if not heat.labels:
+    if not labels:
         return {}
-    at = thin(len(heat.labels), _MOST_LABELS)
-    texts = [html.escape(short(heat.labels[index], 16), quote=False) for index in at]
-    font = {"size": 9 if len(heat.labels) > 20 else 11}
+    at = thin(len(labels), _MOST_LABELS)
+    texts = [html.escape(short(labels[index], 16), quote=False) for index in at]
+    font = {"size": 9 if len(labels) > 20 else 11}
     return {"tickfont": font, "tickmode": "array", "tickvals": [heat.first + index for index in at], "ticktext": texts}
 
 

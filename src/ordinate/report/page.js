@@ -82,6 +82,12 @@
     return new Float32Array(bytes.buffer);
   }
 
+  // Row and column of a cell: their labels if rows have labels of their own, otherwise positions.
+  function at(trace, row, column) {
+    const labels = trace.meta.labels;
+    return labels ? [labels[0][row], labels[1][column]] : [trace.y0 + row * trace.dy, trace.x0 + column * trace.dx];
+  }
+
   // The same rows as the file beside the printed picture has.
   function behind(figure) {
     const rows = [];
@@ -89,7 +95,7 @@
       if (trace.type === "heatmap") {
         const [, width] = trace.z.shape.split(",").map(Number);
         unpack(trace.z).forEach((weight, index) => rows.push([
-          trace.meta.name, trace.y0 + Math.floor(index / width) * trace.dy, trace.x0 + (index % width) * trace.dx, Number.isFinite(weight) ? Number(weight.toPrecision(6)) : null,
+          trace.meta.name, ...at(trace, Math.floor(index / width), index % width), Number.isFinite(weight) ? Number(weight.toPrecision(6)) : null,
         ]));
       } else if (trace.meta) {  // others are areas around a curve
         trace.x.forEach((x, index) => {

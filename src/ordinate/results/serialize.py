@@ -66,7 +66,7 @@ def _reader(kind: Any) -> Reader:
         return partial(_optional, _reader(inner))
     if origin in (UnionType, Union):
         return partial(_either, [_reader(argument) for argument in arguments])
-    return {str: _text, int: _integer, float: _number}[kind]
+    return {str: _text, int: _integer, float: _number, bool: _boolean}[kind]
 
 
 @cache
@@ -123,6 +123,10 @@ def _either(readers: list[Reader], value: Any, name: str, where: str) -> Any:
 
 def _text(value: Any, name: str, where: str) -> Any:
     return value if isinstance(value, str) and printable(value) else _refuse(value, name, where)
+
+
+def _boolean(value: Any, name: str, where: str) -> Any:
+    return value if isinstance(value, bool) else _refuse(value, name, where)
 
 
 def _integer(value: Any, name: str, where: str) -> Any:

@@ -61,10 +61,20 @@ def _list_problem(name: str, solve: Callable[[list[str]], list[str]]) -> Writer:
 def _recall(before: str, after: str) -> Writer:
     def write(source: random.Random, count: int, filler: int) -> ProblemLine:
         key = " ".join(_letters(source, count))
-        digits = " ".join(str(source.randrange(10)) for _ in range(filler))  # never occur in an answer of letters
-        return ProblemLine(f"{before} {key} . {digits} {after} ", key)
+        return ProblemLine(f"{before} {key} . {_filler(source, filler)} {after} ", key)
 
     return write
+
+
+def _filler(source: random.Random, count: int) -> str:
+    """Digits, which never occur in an answer of letters."""
+    return " ".join(str(source.randrange(10)) for _ in range(count))
+
+
+def passkey_at_depth(source: random.Random, count: int, before: int, after: int) -> ProblemLine:
+    """A passkey that stands between two parts of the filler: `7 3 key a b . 1 4 9 key ? ` and `a b`."""
+    line = PROBLEMS["passkey"].write(source, count, after)
+    return line if not before else ProblemLine(f"{_filler(source, before)} {line.question}", line.answer)
 
 
 def _add(source: random.Random, count: int, filler: int) -> ProblemLine:

@@ -2,10 +2,11 @@
 
 import typer
 
+from ordinate.cli.lm import eval as evaluation
 from ordinate.cli.lm import plan, prepare, sizes, train
 
 app = typer.Typer(
-    help="Train language models that differ only in their encoding: prepare text, plan, train.",
+    help="Train language models that differ only in their encoding: prepare text, plan, train, evaluate.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -15,3 +16,4 @@ app.command("sizes")(sizes.run)
 app.command("prepare")(prepare.run)
 app.command("plan")(plan.run)
 app.command("train")(train.run)
+app.command("eval")(evaluation.run)

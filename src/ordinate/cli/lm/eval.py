@@ -1,0 +1,127 @@
+"""`ordinate lm eval`: what trained language models score, past their trained length too."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from ordinate.cli.console import console, say
+from ordinate.cli.lm.request import Data, Device
+from ordinate.cli.options import AsJson, read_toml
+from ordinate.core.display import duration
+from ordinate.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ordinate.cli.progress import Bar
+    from ordinate.lm.evaluation.config import EvalConfig
+    from ordinate.results.lm_evaluation import LanguageModelEvaluation
+
+LINES = 10.0  # seconds between two lines of progress without a terminal
+
+
+def run(
+    checkpoints: Annotated[
+        list[Path], Argument(metavar="CHECKPOINT...", help="Checkpoint folders, or checkpoints in them.")
+    ],
+    config: Path | None = Option(None, "--config", help="A TOML file of what to evaluate (default: all)."),
+    only: str = Option("", help="Parts of it: text,problems,passkey,induction."),
+    scaling: str = Option("", help="Also with the angles scaled past the trained length: linear,ntk,dynamic,yarn."),
+    data: Data = None,
+    device: Device = "auto",
+    threads: int | None = Option(None, help="Threads (default: all cores)."),
+    output: Path | None = Option(
+        None, "--output", "-o", help="A page (.html), or another place for the results (.json)."
+    ),
+    again: bool = Option(False, "--again", help="Evaluate again what was evaluated before."),
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate trained language models: loss by context and position, algorithmic problems, induction.
+
+    Results are stored beside each checkpoint as eval.json and are not computed twice.
+    """
+    from ordinate.model import pick_device
+    from ordinate.report.lm_terminal import print_evaluations
+    from ordinate.results.serialize import write
+    from ordinate.text.prepare import cores
+    from ordinate.training import environment
+
+    wanted = _configuration(config, only, scaling)
+    _check_output(output, len(checkpoints))
+    chosen = pick_device(device)
+    with environment.prepared(threads or cores(), str(chosen)):
+        found = [_evaluated(path, wanted, data, str(chosen), output, again=again) for path in checkpoints]
+    if output is not None and output.suffix == ".html":
+        from ordinate.report.lm_page import evaluation_page
+        from ordinate.report.output import put
+
+        put(output, evaluation_page(found))
+        say(str(output), stderr=True)
+    if as_json:
+        documents = [write(evaluation) for evaluation in found]
+        print(json.dumps(documents if len(found) > 1 else documents[0], indent=1))
+    else:
+        print_evaluations(found, console(120))
+
+
+def _configuration(file: Path | None, only: str, scaling: str) -> "EvalConfig":
+    """The file, with the options on top."""
+    from ordinate.core.config import build
+    from ordinate.lm.evaluation.config import EvalConfig
+
+    given = {"parts": only, "scaling": scaling}
+    on_top = {key: tuple(text.split(",")) for key, text in given.items() if text}
+    settings = read_toml(file)
+    try:
+        return build(EvalConfig, settings, on_top)
+    except InputError as error:
+        raise InputError(f"{file}: {error}" if file and settings else str(error)) from error
+
+
+def _check_output(output: Path | None, checkpoints: int) -> None:
+    if output is None:
+        return
+    if output.suffix not in (".html", ".json"):
+        raise InputError(f"{output} is neither a page (.html) nor results (.json): choose one of these endings")
+    if output.suffix == ".json" and checkpoints > 1:
+        raise InputError(f"{output} holds the results of one checkpoint, got {checkpoints}: leave -o out")
+
+
+def _evaluated(
+    path: Path, config: "EvalConfig", data: Path | None, device: str, output: Path | None, *, again: bool
+) -> "LanguageModelEvaluation":
+    """The stored evaluation of a checkpoint, or a new one that is stored."""
+    from ordinate.cli.progress import Bar
+    from ordinate.lm.evaluation.evaluate import evaluate
+    from ordinate.lm.evaluation.stored import evaluation_path, stored_evaluation, write_evaluation
+    from ordinate.lm.trained_model import open_trained
+
+    trained = open_trained(path, device)
+    file = output if output is not None and output.suffix == ".json" else evaluation_path(trained, config)
+    if not again and (stored := stored_evaluation(file, trained)) is not None:
+        say(f"{file}: evaluated before; --again computes it again", stderr=True)
+        return stored
+    corpus = trained.find_corpus(data)
+    with Bar() as bar:
+        display = _StageDisplay(trained.name, config.stages, bar)
+        evaluation = evaluate(trained, corpus, config, display.show)
+    write_evaluation(file, evaluation)
+    say(f"{file} written after {duration(evaluation.seconds)}", stderr=True)
+    return evaluation
+
+
+class _StageDisplay:
+    """Draws the bar; without a terminal, prints a line every few seconds."""
+
+    def __init__(self, name: str, stages: int, bar: "Bar") -> None:
+        self.name, self.stages, self.bar, self.done, self.said = name, stages, bar, 0, 0.0
+
+    def show(self, stage: str) -> None:
+        """The stage that begins."""
+        share = min(1.0, self.done / self.stages)
+        self.done += 1
+        self.bar.draw(self.name, share, stage)
+        if time.monotonic() > self.said + LINES:
+            self.said = time.monotonic()
+            self.bar.say(f"{self.name}  {share:.0%}  {stage}")

@@ -1,0 +1,1 @@
+"""Evaluation of trained language models, past the trained length too."""
