@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ordinate.core.errors import InputError
     from ordinate.core.positions import AttentionContext, Positions
     from ordinate.interop import attach_hf, from_hf, load_hf, to_hf
-    from ordinate.model import BoundEncoding, ModelConfig, Transformer, attend, generate, preset, record
+    from ordinate.model import BoundEncoding, ModelConfig, Transformer, attend, generate, load_exported, preset, record
     from ordinate.store import open_store
     from ordinate.studies.compare import compare
 
@@ -38,6 +38,7 @@ _WHERE = {
     "Transformer": "ordinate.model",
     "attend": "ordinate.model",
     "generate": "ordinate.model",
+    "load_exported": "ordinate.model",
     "preset": "ordinate.model",
     "record": "ordinate.model",
 }
@@ -58,6 +59,7 @@ __all__ = [
     "encodings",
     "from_hf",
     "generate",
+    "load_exported",
     "load_hf",
     "open_store",
     "preset",

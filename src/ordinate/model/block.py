@@ -71,7 +71,8 @@ class Attention(nn.Module):
         else:
             q, k = both.split((h, g), dim=1)
             if self.q_norm is not None and self.k_norm is not None:
-                q, k = self.q_norm(q), self.k_norm(k)
+                kind = self.q_norm.weight.dtype  # under autocast wider than that of q and k
+                q, k = self.q_norm(q.to(kind)), self.k_norm(k.to(kind))
             q = encoding.rotate(q, bound.own_state, "q", own)
             k = k if late else encoding.rotate(k, bound.own_state, "k", own)
         if cache is not None:
