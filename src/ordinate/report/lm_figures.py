@@ -13,6 +13,10 @@ from ordinate.results.lm_evaluation import LanguageModelEvaluation
 from ordinate.statistics.document_losses import DocumentLosses, difference
 
 Evaluations = Sequence[LanguageModelEvaluation]
+POSITION_NOTE = (
+    "Disjoint windows: of the trained length up to there, of the longest context past it. A band is the 95 % interval "
+    "over documents, most of which is how hard documents are: it is alike at all positions."
+)
 
 
 def figures(evaluations: Evaluations) -> list[Figure]:
@@ -27,10 +31,11 @@ def loss_by_position(evaluations: Evaluations) -> Chart | None:
     for found, style in _styled(evaluations):
         if found.positions:
             at = tuple(math.sqrt(row.first * row.last) for row in found.positions)
-            series.append(_series(found.name, at, [row.losses for row in found.positions], style))
+            own = _series(found.name, at, [row.losses for row in found.positions], style)
+            series.append(own if len(evaluations) == 1 else replace(own, low=(), high=()))  # bands would hide curves
     return _chart(
         "loss-by-position", "Loss by position", "tokens before the scored one", "loss (nats per token)", series,
-        evaluations, "Disjoint windows of the longest context; bands are 95 % intervals over documents.",
+        evaluations, POSITION_NOTE,
     )  # fmt: skip
 
 
@@ -112,10 +117,10 @@ def passkey_grid(evaluations: Evaluations) -> Heat | None:
     if not panels:
         return None
     return Heat(
-        "passkey", "Passkey: share of symbols recalled", "context (trained lengths)", "depth of the key",
+        "passkey", "Passkey: share of symbols recalled", "context", "depth of the key",
         tuple(panels), columns=min(len(panels), 3), value="symbols right", square=False, row_height=260,
         labels=labels, row_labels=rows, most=1.0,
-        note="Likeliest among the 26 letters: chance is 0.04. Depth 0 is the start of the context.",
+        note="Contexts in trained lengths; depth 0 is the start. The likeliest of 26 letters: chance is 0.04.",
     )  # fmt: skip
 
 

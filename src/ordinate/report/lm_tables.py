@@ -22,13 +22,13 @@ def reach_words(reach: ContextReach | None) -> str:
         return "unknown"
     ends = [f"{value / reach.trained:.1f}x" + "+" * (value >= reach.longest > reach.trained)
             for value in (reach.context, reach.low, reach.high) if value is not None]  # fmt: skip
-    return f"{ends[0]} ({ends[1]} to {ends[2]})" if len(ends) == 3 and reach.longest > reach.trained else ends[0]
+    return f"{ends[0]} ({ends[1]} to {ends[2]})" if len(set(ends)) > 1 else ends[0]
 
 
 def models(evaluations: Evaluations) -> Table:
     """One row per checkpoint: what it is, and what it scores at the trained length."""
     names = ("model", "encoding", "length", "tokens", "loss", "se", "perplexity", "bits_per_byte", "documents", "reach")
-    titles = ("model", "encoding", "length", "trained on", "loss", "SE", "perplexity", "bits per byte", "docs", "reach")
+    titles = ("model", "encoding", "length", "trained on", "loss", "SE", "perplexity", "bits/byte", "docs", "reach")
     forms = ("", "", ",", ",", ".4f", ".4f", ".2f", ".4f", ",", "")
     rows = []
     for found in evaluations:

@@ -7,7 +7,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from ordinate.core.display import escaped
-from ordinate.report.lm_tables import by_context, induction, models, multiple
+from ordinate.report.lm_tables import by_context, models, multiple
 from ordinate.report.lm_words import comparison, remarks
 from ordinate.report.table import Table, is_number, shown
 from ordinate.results.lm_evaluation import LanguageModelEvaluation
@@ -15,33 +15,39 @@ from ordinate.results.lm_evaluation import LanguageModelEvaluation
 
 def print_evaluations(evaluations: Sequence[LanguageModelEvaluation], console: Console) -> None:
     """On about one screen: scores, losses by context, problems, and what they say."""
+    one = len(evaluations) == 1
     console.print(_rich(models(evaluations)))
     contexts = by_context(evaluations)
     if contexts.rows:
         console.print(Text("\nloss (nats per token) by context", "bold"))
-        console.print(_rich(contexts if len(evaluations) > 1 else _without(contexts, "model")))
-    for found in evaluations:
-        if found.problems or found.passkey:
-            console.print(Text(f"\nsymbols right of algorithmic problems, {escaped(found.name)}", "bold"))
-        if found.problems:
-            console.print(_problems(found))
-        if found.passkey:
-            console.print(_passkey(found))
-        if found.induction:
-            rows = [(row[1], row[3], row[4], row[8]) for row in induction([found]).rows]
-            parts = [
-                f"{period:,}: {first:.2f} then {second:.2f}" if isinstance(first, float) and isinstance(second, float)
-                else f"{period:,}: n/a"
-                for period, first, second, _ in rows
-            ]  # fmt: skip
-            console.print(Text.assemble(("random tokens twice ", "bold"), f"(nats, by period)  {', '.join(parts)}"))
+        console.print(_rich(_without(contexts, "model") if one else contexts))
+    if one:
+        _print_details(evaluations[0], console)
     console.print()
     for found in evaluations:
-        for line in remarks(found):
-            name = f"{escaped(found.name)}: " if len(evaluations) > 1 else ""
-            console.print(Text.assemble((name, "bold"), line))
+        for line in remarks(found) if one else remarks(found)[: 2 if found.remark else 1]:
+            console.print(Text.assemble(("" if one else f"{escaped(found.name)}: ", "bold"), line))
     for line in comparison(evaluations):
         console.print(Text(line, "bold"))
+    if not one:
+        console.print("Problems, passkey and induction: evaluate one alone, or write a page with -o FILE.html")
+
+
+def _print_details(found: LanguageModelEvaluation, console: Console) -> None:
+    """Problems, passkey and induction."""
+    if found.problems or found.passkey:
+        console.print(Text("\nsymbols right of algorithmic problems", "bold"))
+    if found.problems:
+        console.print(_problems(found))
+    if found.passkey:
+        console.print(_passkey(found))
+    if found.induction:
+        parts = [
+            f"{row.period:,}: n/a" if row.first is None or row.second is None
+            else f"{row.period:,}: {row.first.per_token:.2f} then {row.second.per_token:.2f}"
+            for row in found.induction
+        ]  # fmt: skip
+        console.print(Text.assemble(("random tokens twice ", "bold"), f"(nats, by period)  {', '.join(parts)}"))
 
 
 def _problems(found: LanguageModelEvaluation) -> RichTable:

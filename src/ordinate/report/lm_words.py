@@ -56,6 +56,8 @@ def _key_tokens(found: LanguageModelEvaluation) -> str:
     if key is None or not key.total_tokens:
         return ""
     longest, share = max(at), key.total_tokens / everything[found.length].total_tokens
+    if longest == found.length:
+        return ""
     return (
         f"The {share:.1%} of these tokens that need the context most have a loss of {key.per_token:.2f} at the trained "
         f"length and of {at[longest].per_token:.2f} at {longest / found.length:g}x."
@@ -108,7 +110,7 @@ def comparison(evaluations: Sequence[LanguageModelEvaluation]) -> list[str]:
     for found, theirs in others:
         gap = difference(theirs, losses)
         sure = gap.low is not None and gap.low > 0
-        interval = "" if gap.low is None else f", 95 % {gap.low:+.3f} to {gap.high:+.3f} over documents"
+        interval = "" if gap.low is None else f" (95 % over documents: {gap.low:.3f} to {gap.high:.3f})"
         lines.append(
             f"At the trained length {best.name} has {abs(gap.mean):.3f} nats per token less loss than {found.name}"
             f"{interval}{'' if sure else ': no difference is shown'}."

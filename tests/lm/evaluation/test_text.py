@@ -77,10 +77,13 @@ def test_every_protocol_scores_the_same_tokens_and_names_itself(
     assert overall.total_tokens == sum(len(tokens) - 1 for tokens in documents)
     assert overall.bytes == tuple(2 * count for count in overall.tokens)
     # sums and counts: positions add up to the windows they are of
-    disjoint = next(row.losses for row in rows if (row.protocol, row.context, row.text) == ("disjoint", 64, "long"))
+    disjoint = next(row.losses for row in rows if (row.protocol, row.context, row.text) == ("disjoint", 16, "long"))
+    inside = [row.losses for row in positions if row.context == 16]
     assert disjoint is not None
-    assert sum(row.losses.total_tokens for row in positions) == disjoint.total_tokens
-    assert sum(sum(row.losses.loss) for row in positions) == pytest.approx(sum(disjoint.loss))
+    assert sum(losses.total_tokens for losses in inside) == disjoint.total_tokens
+    assert sum(sum(losses.loss) for losses in inside) == pytest.approx(sum(disjoint.loss))
+    assert [row.first for row in positions] == [1, *(row.last + 1 for row in positions[:-1])]
+    assert positions[-1].last == 64
 
 
 def test_same_targets_have_the_losses_of_their_contexts(
@@ -129,7 +132,9 @@ def test_loss_by_position_of_a_model_that_knows_the_last_k_tokens_falls_at_k(
         unknown = sum(1 for position in range(row.first, row.last + 1) if position < K)
         assert row.losses.per_token == pytest.approx(unknown / (row.last - row.first + 1) * np.log(300), abs=1e-6)
     by_context = {(row.protocol, row.context): row.losses for row in rows if row.text == "long" and row.losses}
-    assert by_context["disjoint", 64].per_token == pytest.approx((K - 1) / 64 * np.log(300), abs=1e-6)
+    restarts = sum(-(-(len(block.tokens) - 1) // 64) for block in text_of(texts).blocks())
+    unknown = restarts * (K - 1) * np.log(300)
+    assert sum(by_context["disjoint", 64].loss) == pytest.approx(unknown, abs=1e-4)
     assert by_context["same targets", 16].per_token == pytest.approx(0, abs=1e-6)
 
 
@@ -169,7 +174,7 @@ def test_documents_are_those_of_the_split(long_corpus: Corpus, monkeypatch: pyte
 
 
 def test_blocks_are_taken_from_as_many_documents_as_possible(documents: list[Tokens]) -> None:
-    blocks = spread_blocks(documents, 60, 60, 5)
-    assert [block.document for block in blocks] == [0, 1, 3, 0, 1]
-    assert all(len(block.tokens) == 61 for block in blocks)
+    blocks = list(spread_blocks(documents, 60, 90, 60))
+    assert [block.document for block in blocks] == [0, 1, 3, 0, 1, 3, 0, 3, 3]
+    assert [len(block.tokens) - 1 for block in blocks] == [90, 90, 90, 90, 90, 90, 80, 90, 80]
     assert sum(len(block.tokens) - 1 for block in first_tokens(documents, 333)) == 333

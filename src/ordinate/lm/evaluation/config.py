@@ -16,7 +16,7 @@ class TextConfig:
     """Losses of validation text. Contexts are multiples of the trained length."""
 
     overall: int = 262_144  # tokens of whole documents, once, in windows of the trained length
-    tokens: int = 32_768  # of long documents, in windows of each context
+    tokens: int = 65_536  # of long documents, in windows of each context
     contexts: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
     more_contexts: tuple[float, ...] = (1.25, 1.5, 3.0, 6.0)  # for the same targets only, where reach is looked for
     stride: float = 0.25  # of sliding windows, in shares of the context

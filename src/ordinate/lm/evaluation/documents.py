@@ -53,13 +53,13 @@ def first_tokens(documents: list[Tokens], count: int) -> list[TextBlock]:
     return blocks
 
 
-def spread_blocks(documents: list[Tokens], length: int, step: int, count: int) -> list[TextBlock]:
-    """At most `count` blocks of `length` targets that begin every `step` tokens: the first of each document that is
-    long enough, then the second of each, and so on, so that as many documents as possible count."""
+def spread_blocks(documents: list[Tokens], least: int, most: int, step: int) -> Iterator[TextBlock]:
+    """Blocks of `least` to `most` targets that begin every `step` tokens: the first of each document that is long
+    enough, then the second of each, and so on, so that the first few are of as many documents as possible."""
 
     def of(number: int) -> Iterator[TextBlock]:
-        for start in range(0, len(documents[number]) - length, step):
-            yield TextBlock(number, documents[number][start : start + length + 1])
+        for start in range(0, len(documents[number]) - least, step):
+            yield TextBlock(number, documents[number][start : start + most + 1])
 
     turns = zip_longest(*(of(number) for number in range(len(documents))))
-    return [block for turn in turns for block in turn if block is not None][:count]
+    return (block for turn in turns for block in turn if block is not None)

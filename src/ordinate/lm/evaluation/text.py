@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,14 +54,22 @@ class EvaluationText:
         return max(1, min(self.trained, self.longest) // 2)
 
     def blocks(self) -> list[TextBlock]:
-        """For windows: disjoint, of the longest context."""
-        count = max(1, self.config.tokens // max(self.longest, 1))
-        return spread_blocks(self.documents, self.longest, self.longest, count) if self.longest else []
+        """For windows: up to two of the longest context, so that these can slide."""
+        found: list[TextBlock] = []
+        left = self.config.tokens
+        if self.longest:
+            for block in spread_blocks(self.documents, self.longest, 2 * self.longest, 2 * self.longest):
+                if found and left < len(block.tokens) - 1:
+                    break
+                found.append(block)
+                left -= len(block.tokens) - 1
+        return found
 
     def target_blocks(self) -> list[TextBlock]:
         """For the same targets: their last tokens, which do not overlap."""
         count = max(1, self.config.targets // self.targets)
-        return spread_blocks(self.documents, self.longest, self.targets, count) if self.longest else []
+        blocks = spread_blocks(self.documents, self.longest, self.longest, self.targets) if self.longest else iter(())
+        return list(islice(blocks, count))
 
     def all_documents(self) -> list[TextBlock]:
         return first_tokens(self.documents, self.config.overall)
@@ -85,15 +94,18 @@ def evaluate_text(scorer: Scorer, text: EvaluationText, watch: Watch) -> tuple[l
     """All protocols with the encoding as trained."""
     length = text.trained
     rows = [_windows(scorer, text, text.all_documents(), "disjoint", "all", length, length)[0]]
-    positions: list[PositionRow] = []
+    inside: list[PositionRow] = []  # from windows of the trained length, which are many
+    beyond: list[PositionRow] = []  # from windows of the longest context
     for context in _tokens(length, text.config.contexts):
         for protocol, stride in (("disjoint", context), ("sliding", max(1, round(text.config.stride * context)))):
             watch(f"{protocol} windows of {context:,} tokens")
             row, losses = _windows(scorer, text, text.blocks(), protocol, "long", context, stride)  # type: ignore[arg-type]
             rows.append(row)
-            if protocol == "disjoint" and losses:  # of the longest context that there are losses at
-                positions = position_rows(text, context, losses)
-    return rows + evaluate_targets(lambda context: scorer, text, watch), positions
+            if protocol == "disjoint" and losses:
+                by_position = position_rows(text, context, losses)
+                inside = by_position if context <= length else inside
+                beyond = [row for row in by_position if row.first > length]
+    return rows + evaluate_targets(lambda context: scorer, text, watch), inside + beyond
 
 
 def _windows(
