@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ordinate.core.encoding import Encoding, Shape
     from ordinate.core.errors import InputError
     from ordinate.core.positions import AttentionContext, Positions
-    from ordinate.interop import attach_hf, from_hf, load_hf, to_hf
+    from ordinate.interop import as_hf, attach_hf, from_hf, load_hf, to_hf
     from ordinate.model import BoundEncoding, ModelConfig, Transformer, attend, generate, load_exported, preset, record
     from ordinate.store import open_store
     from ordinate.studies.compare import compare
@@ -29,6 +29,7 @@ _WHERE = {
     "InputError": "ordinate.core.errors",
     "AttentionContext": "ordinate.core.positions",
     "Positions": "ordinate.core.positions",
+    "as_hf": "ordinate.interop",
     "attach_hf": "ordinate.interop",
     "from_hf": "ordinate.interop",
     "load_hf": "ordinate.interop",
@@ -52,6 +53,7 @@ __all__ = [
     "Positions",
     "Shape",
     "Transformer",
+    "as_hf",
     "attach_hf",
     "attend",
     "combine",

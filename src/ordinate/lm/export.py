@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ordinate.core.errors import InputError
 from ordinate.core.extras import optional
-from ordinate.interop.as_hf import as_hf
+from ordinate.interop.hf_model import as_hf
 from ordinate.interop.installed import transformers
 from ordinate.interop.reload import quiet
 from ordinate.lm.model_card import Loading, model_card

@@ -15,9 +15,7 @@ from ordinate.core.errors import InputError
 def run(
     checkpoint: Annotated[Path, Argument(metavar="CHECKPOINT", help="A checkpoint folder, or a checkpoint in one.")],
     output: Path = Option(..., "--output", "-o", help="The folder to make."),
-    form: str = Option(
-        "transformers", "--format", help="transformers, or safetensors: our own model, without transformers."
-    ),
+    format: str = Option("transformers", help="transformers, or safetensors: our own model, without transformers."),
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
@@ -29,9 +27,9 @@ def run(
     from ordinate.lm.model_card import LOADING
     from ordinate.lm.trained_model import open_trained
 
-    chosen = next((known for known in FORMATS if known == form), None)
+    chosen = next((known for known in FORMATS if known == format), None)
     if chosen is None:
-        raise InputError(f"unknown format {form!r}: choose {' or '.join(FORMATS)}")
+        raise InputError(f"unknown format {format!r}: choose {' or '.join(FORMATS)}")
     trained = open_trained(checkpoint)
     corpus = trained.find_corpus(data)
     loading = export(trained, corpus, output, chosen)

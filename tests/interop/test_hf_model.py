@@ -7,7 +7,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from ordinate import InputError, ModelConfig, Transformer, load_exported, load_hf, preset
-from ordinate.interop.as_hf import as_hf
+from ordinate.interop.hf_model import as_hf
 from ordinate.model.exported import save_exported
 
 SIZES = dict(dim=24, heads=4, layers=2, length=32, vocabulary=50)
@@ -70,7 +70,7 @@ def test_blocks_that_transformers_does_not_have_are_refused(settings: dict[str, 
 
 def test_other_logits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were a route ever not exact, nobody would get the model."""
-    monkeypatch.setattr("ordinate.interop.as_hf.to_hf", lambda part: {"rope_type": "default", "rope_theta": 50.0})
+    monkeypatch.setattr("ordinate.interop.hf_model.to_hf", lambda part: {"rope_type": "default", "rope_theta": 50.0})
     with pytest.raises(InputError, match=r"gives other logits .* it cannot be exported exactly"):
         as_hf(made("modern", "rope"))
 
