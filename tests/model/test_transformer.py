@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from ordinate import InputError, ModelConfig, Transformer, combine, encodings, generate, preset, record
-from ordinate.core.config import digest
+from ordinate.core.config import build, digest, to_dict
 from ordinate.model import pick_device
 
 TOKENS = torch.randint(0, 11, (3, 14), generator=torch.Generator().manual_seed(0))
@@ -41,6 +41,13 @@ def test_every_block_trains_and_decodes(norm_place: str, norm: str, activation: 
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
     grown = generate(model, TOKENS[:, :4], 10)
     assert torch.equal(grown[:, 4:], model(grown)[:, 3:-1].argmax(dim=-1))
+
+
+def test_a_head_width_may_be_given_where_heads_do_not_divide_the_width() -> None:
+    """Also one that equals the rounded quotient; it survives being written and read."""
+    config = ModelConfig(vocabulary=5, encoding="rope", dim=20, heads=3, head_dim=6)
+    assert build(ModelConfig, to_dict(config)) == config and config.head_dim == 6
+    assert Transformer(config)(torch.tensor([[1, 2]])).shape == (1, 2, 5)
 
 
 def test_grouped_queries_equal_repeated_keys() -> None:

@@ -13,7 +13,7 @@ def append_readout(
 ) -> tuple[Float[Tensor, "b n+1 d"], Positions]:
     """Append the read-out token: a trained vector right after the last real token of each sequence."""
     mask, n = positions.padding_mask, positions.length
-    at, last, order = torch.arange(n + 1, device=x.device), torch.tensor([[n - 1]], device=x.device), None
+    at, last, order = torch.arange(n + 1, device=x.device), torch.full((1, 1), n - 1, device=x.device), None
     if mask is not None:
         last = n - 1 - mask.int().flip(1).argmax(dim=1, keepdim=True)
         order = torch.where(at <= last, at, torch.where(at == last + 1, n, at - 1))  # padding moves behind it
