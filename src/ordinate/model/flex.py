@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from ordinate.core.errors import InputError
 from ordinate.model.bound_encoding import BoundEncoding
 
 _compiled: Any = None
@@ -17,8 +16,6 @@ _compiled: Any = None
 
 def flex(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Tensor | None = None) -> Tensor:
     """Attention with `diagonal_bias` as score_mod, and visibility as a block mask."""
-    if not q.is_cuda and any(x.requires_grad for x in (q, k, v)):
-        raise InputError("the flex path has no gradients on a CPU: choose another path, or detach its inputs")
     start, last = bound.context.start, q.shape[2] - 1
     score_mod = mask = None
     if bound.encoding.has_bias:
