@@ -14,7 +14,7 @@ install: $(READY)
 
 $(READY): pyproject.toml constraints.txt requirements-oracles.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) --constraint constraints.txt --editable '.[app,lm,track,ray,oracles,dev]'
+	$(PIP) --constraint constraints.txt --editable '.[app,lm,track,ray,lm-eval,oracles,dev]'
 	$(PIP) --no-deps --requirement requirements-oracles.txt
 	touch $(READY) .venv/.demo-ready .venv/.app-ready
 

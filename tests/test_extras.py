@@ -33,7 +33,7 @@ def test_the_extras_are_those_of_the_package() -> None:
         own = {word.partition(">")[0] for word in declared[extra] if not word.startswith("ordinate[")}
         assert own <= set(names), extra
         assert set(names) - own <= ({*EXTRAS["report"]} if extra == "app" else set())
-    assert {"report", "app", "lm", "track", "hf", "ray", "dev", "oracles"} == set(declared)
+    assert {"report", "app", "lm", "track", "hf", "ray", "lm-eval", "dev", "oracles"} == set(declared)
     assert "torch==2.13.0\n" in (Path(__file__).parents[1] / "constraints.txt").read_text()
 
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from ordinate.core.encoding import Encoding, Shape
     from ordinate.core.errors import InputError
     from ordinate.core.positions import AttentionContext, Positions
-    from ordinate.interop import attach_hf, from_hf, to_hf
-    from ordinate.model import BoundEncoding, ModelConfig, Transformer, attend, generate, preset, record
+    from ordinate.interop import as_hf, attach_hf, from_hf, load_hf, to_hf
+    from ordinate.model import BoundEncoding, ModelConfig, Transformer, attend, generate, load_exported, preset, record
     from ordinate.store import open_store
     from ordinate.studies.compare import compare
 
@@ -29,14 +29,17 @@ _WHERE = {
     "InputError": "ordinate.core.errors",
     "AttentionContext": "ordinate.core.positions",
     "Positions": "ordinate.core.positions",
+    "as_hf": "ordinate.interop",
     "attach_hf": "ordinate.interop",
     "from_hf": "ordinate.interop",
+    "load_hf": "ordinate.interop",
     "to_hf": "ordinate.interop",
     "BoundEncoding": "ordinate.model",
     "ModelConfig": "ordinate.model",
     "Transformer": "ordinate.model",
     "attend": "ordinate.model",
     "generate": "ordinate.model",
+    "load_exported": "ordinate.model",
     "preset": "ordinate.model",
     "record": "ordinate.model",
 }
@@ -50,6 +53,7 @@ __all__ = [
     "Positions",
     "Shape",
     "Transformer",
+    "as_hf",
     "attach_hf",
     "attend",
     "combine",
@@ -57,6 +61,8 @@ __all__ = [
     "encodings",
     "from_hf",
     "generate",
+    "load_exported",
+    "load_hf",
     "open_store",
     "preset",
     "record",

@@ -94,7 +94,7 @@ def _refuse(word: str) -> None:
 def load() -> None:
     """All that commands need, once: a process that loads it by itself takes twice as long."""
     for module in walk_packages(ordinate.__path__, "ordinate."):
-        if not module.name.startswith("ordinate.app") and not module.name.endswith("__main__"):
+        if not module.name.startswith(("ordinate.app", "ordinate.lm.harness")) and not module.name.endswith("__main__"):
             import_module(module.name)
     sys.argv = ["ordinate", "show", "rope"]
     with redirect_stdout(StringIO()), suppress(SystemExit):

@@ -7,7 +7,7 @@ import torch
 import transformers as hf
 from torch.testing import assert_close
 
-from ordinate import InputError, attach_hf, encodings, from_hf
+from ordinate import InputError, Positions, attach_hf, encodings, from_hf
 
 from .copied import sizes, stirred
 
@@ -69,6 +69,61 @@ def test_their_own_rotation_comes_back(name: str) -> None:
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("name", ["SmolLM3", "Cohere2", "Exaone4"])
+def test_layers_that_do_not_rotate_stay_so(name: str) -> None:
+    """Which ones do not, their code knows: a rotation that all layers share would be another model, in silence."""
+    settings = {"SmolLM3": dict(no_rope_layers=[1, 0]), "Cohere2": dict(layer_types=["full_attention"] * 2)}
+    config = getattr(hf, f"{name}Config")(**grouped | settings.get(name, dict(layer_types=["full_attention"] * 2)))
+    theirs, tokens = stirred(hf.AutoModel.from_config(config)), torch.randint(3, 50, (3, 20))
+    expected = theirs(tokens)[0]
+    if name == "SmolLM3":
+        with pytest.raises(InputError, match="layers 1 of SmolLM3Config do not rotate, the others do"):
+            from_hf(config)
+    per_layer = [from_hf(config, layer=layer) for layer in range(2)]
+    assert {part.name for part in per_layer} == ({"rope", "none"} if name == "SmolLM3" else {"none"})
+    attach_hf(theirs, per_layer)
+    assert_close(theirs(tokens)[0], expected, atol=1e-4, rtol=1e-4)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["GPTNeoX", "GPTBigCode", "OPT"])
+@pytest.mark.parametrize("encoding", ["fox", "sinusoidal+t5"])
+def test_generation_with_a_cache_is_generation_without(name: str, encoding: str) -> None:
+    """Whatever a model calls its cache, and whichever of its parts it calls."""
+    settings = TABLES["GPT2"] if name == "GPTBigCode" else {**ROTARY, **TABLES}[name]
+    config = getattr(hf, f"{name}Config")(**settings | dict(pad_token_id=0))
+    theirs, tokens = stirred(hf.AutoModelForCausalLM.from_config(config)), torch.randint(3, 50, (2, 9))
+    attach_hf(theirs, encoding)
+    found, expected = (
+        theirs.generate(tokens, max_new_tokens=5, do_sample=False, use_cache=cached) for cached in (True, False)
+    )
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["Gemma", "Gemma2", "Gemma3Text"])
+def test_what_is_added_matches_embeddings_as_they_are_read(name: str) -> None:
+    """Gemma multiplies them by the root of their width."""
+    settings = grouped | dict(head_dim=16, layer_types=["full_attention"] * 2)
+    settings.pop("layer_types") if name == "Gemma" else None
+    theirs = hf.AutoModel.from_config(getattr(hf, f"{name}Config")(**settings))
+    size = theirs.get_input_embeddings()(torch.arange(50)).square().mean().sqrt().item()
+    added = attach_hf(theirs, "sinusoidal").parts[0].embed(torch.zeros(1, 64, 32), Positions.range(64))
+    assert added.square().mean().sqrt().item() == pytest.approx(size, rel=1e-4)
+
+
+def test_embeddings_of_another_width_take_no_encoding_that_adds() -> None:
+    narrow = plain | dict(embedding_size=16)
+    refused(
+        hf.ElectraModel(hf.ElectraConfig(**narrow)),
+        "embeddings, which have 16 channels in this ElectraModel",
+        "learned",
+    )
+    theirs = hf.ElectraModel(hf.ElectraConfig(**narrow)).eval()
+    attach_hf(theirs, "alibi")
+    assert theirs(torch.randint(3, 50, (2, 9)))[0].shape == (2, 9, 32)
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("name", ["GPT2", "Bert"])
 def test_their_own_table_comes_back(name: str) -> None:
     theirs, tokens = model(name), torch.randint(3, 50, (3, 20))
@@ -91,9 +146,14 @@ def test_models_that_cannot_take_an_encoding_are_refused() -> None:
     t5 = hf.T5Model(hf.T5Config(d_model=32, d_kv=8, d_ff=32, num_layers=1, num_heads=4, vocab_size=50))
     refused(t5, "T5Model attends to another sequence too")
     window = hf.MistralModel(hf.MistralConfig(**grouped, sliding_window=8))
-    refused(window, "layers that do not see everything .a sliding window of 8.*sliding_window to None")
+    refused(window, "layers that do not see everything .a sliding window of 8.*configuration with sliding_window=None")
+    attach_hf(hf.MistralModel(hf.MistralConfig(**grouped, sliding_window=None)), "alibi")
     gemma = hf.Gemma3TextModel(hf.Gemma3TextConfig(**grouped, head_dim=8))
-    refused(gemma, "layers that do not see everything .sliding_attention")
+    refused(gemma, r'do not see everything .sliding_attention.*layer_types=."full_attention". . 2')
+    attach_hf(
+        hf.Gemma3TextModel(hf.Gemma3TextConfig(**grouped, head_dim=8, layer_types=["full_attention"] * 2)), "alibi"
+    )
+    refused(hf.NemotronModel(hf.NemotronConfig(**grouped)), "the layers of NemotronModel pass nothing on")
     refused(
         hf.DistilBertModel(hf.DistilBertConfig(dim=32, n_layers=1, n_heads=4, hidden_dim=48)),
         "0 attention modules with the index of one of its 1 layers",

@@ -166,3 +166,13 @@ def test_features_that_are_missing_are_asked_for() -> None:
     q = torch.zeros(1, 4, 6, 8)
     with pytest.raises(InputError, match="fox reads 4 features per token from the layer's input, got 0"):
         attend(q, q, q, BoundEncoding(encoding, AttentionContext.self_attention(Positions.range(6))))
+
+
+def test_flex_on_a_cpu_says_that_it_has_no_gradients() -> None:
+    bound = BoundEncoding(
+        encodings.create("alibi", dim=32, heads=4, length=8), AttentionContext.self_attention(Positions.range(6))
+    )
+    q = torch.zeros(1, 4, 6, 8, requires_grad=True)
+    with pytest.raises(InputError, match="the flex path has no gradients on a CPU"):
+        attend(q, q, q, bound, "flex")
+    attend(*[q.detach()] * 3, bound, "flex")

@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
 from torch.testing import assert_close
 
 from ordinate import InputError, ModelConfig, Transformer, combine, encodings, generate, preset, record
-from ordinate.core.config import digest
+from ordinate.core.config import build, digest, to_dict
 from ordinate.model import pick_device
 
 TOKENS = torch.randint(0, 11, (3, 14), generator=torch.Generator().manual_seed(0))
@@ -42,6 +43,13 @@ def test_every_block_trains_and_decodes(norm_place: str, norm: str, activation: 
     assert torch.equal(grown[:, 4:], model(grown)[:, 3:-1].argmax(dim=-1))
 
 
+def test_a_head_width_may_be_given_where_heads_do_not_divide_the_width() -> None:
+    """Also one that equals the rounded quotient; it survives being written and read."""
+    config = ModelConfig(vocabulary=5, encoding="rope", dim=20, heads=3, head_dim=6)
+    assert build(ModelConfig, to_dict(config)) == config and config.head_dim == 6
+    assert Transformer(config)(torch.tensor([[1, 2]])).shape == (1, 2, 5)
+
+
 def test_grouped_queries_equal_repeated_keys() -> None:
     model, full = small(kv_heads=2), small()
     with torch.no_grad():
@@ -69,6 +77,27 @@ def test_classification_ignores_padding(readout: str, side: str) -> None:
     expected = model(TOKENS[:, :9])
     assert expected.shape == (3, 3)
     assert_close(model(torch.cat(parts, dim=1), padding_mask=padding_mask), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("encoding", ["segment+alibi", "conditional(size=1)", "selective_rope"])
+def test_the_readout_follows_the_last_real_token(encoding: str) -> None:
+    """Of which it takes the segment, and which is its neighbor: padding after it changes nothing."""
+    model = small(encoding, causal=False, readout="readout", classes=3)
+    padded, padding_mask = torch.nn.functional.pad(TOKENS, (0, 4)), torch.arange(18) < 14
+    which = (torch.arange(18) // 5 % 2).masked_fill(~padding_mask, 0)[None]
+    given, given_padded = (
+        ({}, {}) if "segment" not in encoding else (dict(segments=which[:, :14]), dict(segments=which))
+    )
+    assert_close(model(padded, padding_mask=padding_mask[None], **given_padded), model(TOKENS, **given))
+
+
+@pytest.mark.parametrize("encoding", ["learned(beyond=interpolate)", "rope(scaling=dynamic,factor=2)"])
+def test_positions_of_padding_do_not_count(encoding: str) -> None:
+    """The sequence is as long as its real tokens say, wherever padding is said to stand."""
+    model, places = small(encoding, length=8), torch.arange(14)
+    padded, far = torch.nn.functional.pad(TOKENS, (0, 3)), torch.cat((places, torch.tensor([40, 41, 42])))
+    found = model(padded, positions=far, padding_mask=(torch.arange(17) < 14)[None])[:, :14]
+    assert_close(found, model(TOKENS, positions=places))
 
 
 def test_packed_documents_may_continue_and_may_see_each_other() -> None:
@@ -277,6 +306,30 @@ def test_autocast_keeps_the_residual_stream_in_float32() -> None:
         with torch.autocast("cpu", torch.bfloat16):
             model(TOKENS)
         assert kinds == [torch.float32]
+
+
+def test_no_encoding_computes_under_autocast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would round what is computed in float32: the sums of gates, biases and angles."""
+    hooks = ("embed", "prepare", "features", "rotate", "relative_bias", "bias", "qk_scores", "score_mod")
+    seen = set()
+    for name in ("sinusoidal", "rope", "fire", "t5", "fox", "path", "cope", "selective_rope"):
+        model = small(name, qk_norm=True).train()
+        for part in model.parts:
+            for hook in hooks:
+                if not part.overrides(hook):
+                    continue
+
+                def checked(*args: object, own: Any = getattr(part, hook), hook: str = hook, **rest: object) -> object:
+                    assert not torch.is_autocast_enabled("cpu")
+                    seen.add(hook)
+                    return own(*args, **rest)
+
+                monkeypatch.setattr(part, hook, checked)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            model(TOKENS).float().square().mean().backward()
+            generate(model, TOKENS, 2)
+        assert all(weight.grad.isfinite().all() for weight in model.parameters())
+    assert seen == {*hooks}
 
 
 def test_records_nest() -> None:

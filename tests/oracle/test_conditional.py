@@ -150,6 +150,13 @@ def test_causal_on_a_grid_no_token_sees_a_later_one_cached_or_not() -> None:
     assert_close(torch.cat(found, dim=1), whole, atol=1e-5, rtol=1e-5)
 
 
+def test_cells_in_any_order_never_see_a_later_token() -> None:
+    """The first of these tokens stands below the second, which comes later."""
+    model, places = model_on_a_grid(), torch.tensor([[1, 0], [0, 0]])
+    first, second = (model(torch.tensor([[3, later]]), positions=places)[:, 0] for later in (4, 5))
+    assert torch.equal(first, second)
+
+
 @pytest.mark.parametrize("causal", [True, False])
 def test_grids_packed_and_padded_equal_separate_ones(causal: bool) -> None:
     model = model_on_a_grid(causal)

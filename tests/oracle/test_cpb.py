@@ -93,8 +93,11 @@ def test_text_is_a_grid_of_one_row(window: int, length: int) -> None:
     )
 
 
+def test_the_window_is_the_side_of_a_grid() -> None:
+    assert create("cpb", dim=8, heads=2, length=6, axes=2).window == 6
+    assert create("cpb", dim=8, heads=2, length=6).window == 6
+
+
 def test_a_window_that_nobody_reads_is_refused() -> None:
     with pytest.raises(InputError, match="choose distance=window"):
         create("cpb", dim=8, heads=2, length=8, distance="log", window=4)
-    assert create("cpb", dim=8, heads=2, length=20).window == 20
-    assert create("cpb", dim=8, heads=2, length=20, axes=2).window == 5

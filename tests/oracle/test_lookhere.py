@@ -83,3 +83,15 @@ def test_no_more_heads_than_there_are_and_no_direction_left_out() -> None:
     with pytest.raises(InputError, match="but has 3: use more heads, or fewer of them everywhere"):
         create("lookhere", **sizes, everywhere=1)
     assert create("lookhere", **sizes, everywhere=4).sides == []
+
+
+@pytest.mark.parametrize("view", [180, 90, 45])
+def test_a_shift_by_any_distance_changes_no_field_of_view(view: int) -> None:
+    """Cells on the edge of a field are seen, also where rounding puts them beside it; others stay where they are."""
+    ours, cells = create("lookhere", dim=48, heads=12, length=8, axes=2, view=view), grid(8, 8).values
+    expected = ours.bias(AttentionContext.self_attention(Positions(cells))).isinf()
+    for shift in (0.37, 1000.1, -3.3):
+        moved = AttentionContext.self_attention(Positions(cells + shift))
+        assert torch.equal(ours.bias(moved).isinf(), expected)
+    beside = AttentionContext.self_attention(Positions(torch.tensor([[[0.0, 0.0], [2.0, 2.01], [2.01, 2.0]]])))
+    assert ours.bias(beside).isinf()[0, : len(ours.sides), 0, 1:].any()

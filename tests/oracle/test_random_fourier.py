@@ -60,3 +60,12 @@ def test_the_matrix_travels_with_the_weights() -> None:
     with torch.device("meta"):
         later = Transformer(config)
     assert torch.equal(later.materialize("cpu", seed=1).eval()(x), one(x))
+
+
+def test_a_narrower_model_keeps_the_frequencies() -> None:
+    """At position 8,000 the rounding of a frequency to bfloat16 would be several turns; wider types are followed."""
+    ours, far = create("random_fourier", dim=32, heads=1, length=64), Positions(torch.tensor([[[8000]]]))
+    expected = ours.table(far)
+    assert torch.equal(ours.bfloat16().table(far), expected)
+    assert torch.equal(ours.half().table(far), expected)
+    assert ours.double().matrix.dtype == torch.float64

@@ -72,5 +72,6 @@ def test_on_text_it_is_relative(heads: int, window: int, length: int) -> None:
 
 def test_the_window_follows_the_trained_length() -> None:
     assert create("swin", dim=8, heads=2, length=20).window == 20
-    assert create("swin", dim=8, heads=2, length=20, axes=2).window == 5
+    on_grid = create("swin", dim=8, heads=2, length=6, axes=2)  # a grid of 6 x 6 has offsets of -5 to 5 on each axis
+    assert on_grid.window == 6 and len(on_grid.table) == 121
     assert create("swin", dim=8, heads=2, length=20, std=0.0).table.abs().max() == 0

@@ -4,6 +4,7 @@ Letters: b batch, n tokens, q queries, k keys, h heads, e head width, d model wi
 """
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
@@ -278,6 +279,13 @@ class Encoding(nn.Module):
     def parts(self) -> tuple["Encoding", ...]:
         """The encodings that this one combines; itself if it is a single one."""
         return (self,)
+
+
+def without_autocast(x: Tensor) -> AbstractContextManager[Any]:
+    """Inside, `upcast` is not undone: autocast would round the operands of every product to bfloat16 again."""
+    kind = x.device.type
+    on = kind != "meta" and torch.is_autocast_enabled(kind)
+    return torch.autocast(kind, enabled=False) if on else nullcontext()
 
 
 def upcast(x: Tensor) -> Tensor:

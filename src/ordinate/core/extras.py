@@ -13,6 +13,7 @@ EXTRAS = {
     "track": ("wandb", "tensorboard"),
     "hf": ("transformers",),
     "ray": ("ray",),
+    "lm-eval": ("lm_eval",),
 }
 
 

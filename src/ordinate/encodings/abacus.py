@@ -17,8 +17,8 @@ class Abacus(Encoding):
     """Numbers the digits of each number 1, 2, 3 ... from its first digit and adds a trained vector for that index; all
     other tokens have index 0. In numbers written least significant digit first, digits of equal place value then share
     a vector. To train large indices on short numbers, train at random offsets (coverage=offset): the first position of
-    a sequence is added to the index of every digit. Combine it with another encoding: it distinguishes digits, not
-    other tokens."""
+    a sequence is added to the index of every digit. An index from `rows` on is refused. Combine it with another
+    encoding: it distinguishes digits, not other tokens."""
 
     family = "added"
     formula = (

@@ -18,7 +18,7 @@ class Coupled(Encoding):
     """Adds a trained vector for an id that related tokens share: in a sum, all digits of equal place value. The ids are
     passed as positions (source=given), or counted in the text: digits 1, 2, 3 ... from the least significant, which
     must be written first, and 0 for tokens between numbers, so that the = before an answer has the id below that of the
-    answer's first digit. The first position of a sequence is added to every id."""
+    answer's first digit. The first position of a sequence is added to every id. An id from `rows` on is refused."""
 
     family = "added"
     formula = r"x_p \mapsto x_p + E_{g(p)},\quad g(p) = g(q) \text{ for tokens } p, q \text{ that belong together}"

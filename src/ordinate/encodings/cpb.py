@@ -1,6 +1,5 @@
 """An MLP from offset to bias."""
 
-import math
 from itertools import pairwise
 from typing import Annotated, Literal
 
@@ -41,9 +40,7 @@ class Cpb(Encoding):
             Literal["window", "log", "plain"],
             Param("offsets over the window, then their logarithm; ln(1 + offset); or offsets as they are"),
         ] = "window",
-        window: Annotated[
-            int | None, Param("W: positions on each axis; none: the trained length, on grids its root", low=2)
-        ] = None,
+        window: Annotated[int | None, Param("W: positions on each axis; none: the trained length", low=2)] = None,
         bound: Annotated[float | None, Param("biases lie between 0 and this; none: anywhere", low=1e-3)] = 16.0,
         share_layers: Annotated[bool, Param("one network for all layers")] = False,
     ) -> None:
@@ -56,7 +53,7 @@ class Cpb(Encoding):
             real_positions=True,
         )  # fmt: skip
         self.activation, self.distance, self.bound = activation, distance, bound
-        self.window = window or max(math.ceil(shape.length ** (1 / shape.axes)), 2)
+        self.window = window or max(shape.length, 2)  # on a grid, `length` is that of a side
         widths = [shape.axes, *[hidden] * depth]
         self.weights = nn.ParameterList(torch.empty(b, a) for a, b in pairwise(widths))
         self.biases = nn.ParameterList(torch.empty(b) for b in widths[1:])

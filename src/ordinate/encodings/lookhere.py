@@ -72,6 +72,16 @@ class LookHere(Encoding):
         if not self.sides:
             return penalty
         sides = torch.tensor(self.sides, dtype=ahead.dtype, device=device)
-        hidden = (torch.einsum("bqka,hsa->bhsqk", ahead, sides) < 0).any(dim=2)
+        beside = torch.einsum("bqka,hsa->bhsqk", ahead, sides)  # the side of each line; 0 is on it, and seen
+        if context.k.values.is_floating_point():
+            beside = beside + _rounding(context)[:, None, None]
+        hidden = (beside < 0).any(dim=2)
         directed = penalty[:, : len(self.sides)].masked_fill(hidden, float("-inf"))
         return torch.cat((directed, penalty[:, len(self.sides) :]), dim=1)
+
+
+def _rounding(context: AttentionContext) -> Float[Tensor, "#b q k"]:
+    """How far rounding of real positions can put a cell beside the line on which it lies."""
+    of_queries, of_keys = (upcast(at.values).abs().sum(dim=-1) for at in (context.q, context.k))
+    total = of_queries[:, :, None] + of_keys[:, None]
+    return 2 * torch.finfo(total.dtype).eps * total

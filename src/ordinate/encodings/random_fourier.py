@@ -1,7 +1,7 @@
 """Sines and cosines of random frequencies, added to the embeddings."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Float
@@ -48,6 +48,14 @@ class RandomFourier(Encoding):
         waves = (shape.dim + 1) // 2  # an odd width drops the last cosine
         # a buffer that is saved with the weights: nothing could draw it again
         self.register_buffer("matrix", torch.empty(shape.axes, waves, dtype=torch.float32))
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "RandomFourier":
+        """A model may become bfloat16, these frequencies never: at position 8,000 their rounding is whole turns."""
+        before = self.matrix
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if self.matrix.dtype in (torch.bfloat16, torch.float16):
+            self.matrix = before.to(self.matrix.device)
+        return self
 
     def reset(self, generator: torch.Generator) -> None:
         drawn = torch.empty(self.matrix.shape, dtype=torch.float32, device=generator.device)

@@ -1,6 +1,5 @@
 """A trained bias for every offset on a grid."""
 
-import math
 from typing import Annotated
 
 import torch
@@ -29,14 +28,12 @@ class Swin(Encoding):
         self,
         shape: Shape,
         *,
-        window: Annotated[
-            int | None, Param("W positions on each axis; none: the trained length, on grids its root", low=2)
-        ] = None,
+        window: Annotated[int | None, Param("W positions on each axis; none: the trained length", low=2)] = None,
         share_layers: Annotated[bool, Param("one table for all layers")] = False,
         std: Annotated[float, Param("spread of the starting values", low=0.0)] = 0.02,
     ) -> None:
         super().__init__(shape, extrapolation="clips", shift_invariant=True, per_layer=not share_layers, axes=(1, 2))
-        self.window = window or max(math.ceil(shape.length ** (1 / shape.axes)), 2)
+        self.window = window or max(shape.length, 2)  # on a grid, `length` is that of a side
         self.std = std
         self.table = nn.Parameter(torch.empty((2 * self.window - 1) ** shape.axes, shape.heads))
 

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,11 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.core.encoding import Encoding
+from ordinate.core.encoding import Encoding, without_autocast
 from ordinate.core.errors import InputError
 from ordinate.core.positions import AttentionContext
 from ordinate.interop import attention
-from ordinate.interop.fitting import attentions, fitting
+from ordinate.interop.fitting import Description, attentions, carrier, fitting, match
 from ordinate.interop.installed import transformers
 from ordinate.interop.memory import Memory
 from ordinate.interop.own_positions import OwnPositions
@@ -22,45 +23,56 @@ from ordinate.model.assemble import distinct
 
 
 def attach_hf(
-    model: Any, encoding: str | Encoding | Sequence[str | Encoding], *, length: int | None = None, seed: int = 0
+    model: Any,
+    encoding: str | Encoding | Sequence[str | Encoding],
+    *,
+    length: int | None = None,
+    seed: int = 0,
+    token_size: float | None = None,
 ) -> "Attached":
     """Replace the positions of a transformers model with this encoding. `Attached.detach` undoes it.
 
     encoding: as text (`t5`, `rope(base=500000)+segment`), or texts that repeat over the layers; an object for all
     layers, or one for each. length: the trained length; by default `max_position_embeddings`. seed: initializes
-    encodings given as text.
+    encodings given as text. token_size: the root mean square of the token embeddings, which what is added to them is
+    matched to; by default that of the model's embeddings now. `save_pretrained` writes all of it into the
+    configuration, from which `load_hf` attaches the same again.
     """
     hf = transformers()
     if not isinstance(model, hf.PreTrainedModel):
         raise InputError(f"attach_hf takes a model of transformers, got {type(model).__name__}")
-    base = model.base_model
+    base = carrier(model)
     if isinstance(getattr(base, attention.NAME, None), Attached):
         raise InputError(f"{type(base).__name__} has an encoding attached already: call detach() of it first")
     layers = attentions(base)
-    encodings = fitting(base, layers, encoding, length, seed)
+    encodings, description = fitting(base, layers, encoding, length, seed, token_size)
     hf.AttentionInterface.register(attention.NAME, attention.attention)
-    attached = Attached(encodings).to(base.get_input_embeddings().weight)
-    attached.install(model, layers)
+    attached = Attached(encodings, description).to(base.get_input_embeddings().weight)
+    attached.install(model, base, layers)
     return attached
 
 
 class Attached(nn.Module):
     """The encodings of a model, as a submodule of it: part of its parameters and its `state_dict`."""
 
-    def __init__(self, per_layer: Sequence[Encoding]) -> None:
+    def __init__(self, per_layer: Sequence[Encoding], description: Description | None = None) -> None:
+        """`description`: what they can be made from again; None for objects that no text describes."""
         super().__init__()
+        self.description = description
         self.per_layer, self.causal = list(per_layer), per_layer[0].shape.causal
         self.parts = distinct(per_layer)
         self.encodings = nn.ModuleList(self.parts)
         self.extra_inputs = {what for part in self.parts for what in part.extra_inputs}
         self.embedding_parts = [part for part in self.parts if part.overrides("embed")]
 
-    def install(self, model: Any, layers: Sequence[nn.Module]) -> None:
-        base = model.base_model
+    def install(self, model: Any, base: Any, layers: Sequence[nn.Module]) -> None:
         self.own = OwnPositions(base)
         config = copy.deepcopy(base.config)  # changed below, and other models may share the original
         for module in [module for module in model.modules() if getattr(module, "config", None) is base.config]:
             module.config = config
+        # Saved with the model: without its encoding, transformers then refuses to load or to run it.
+        config.attn_implementation = attention.NAME
+        setattr(config, attention.NAME, self.description)
         self.base = [base]  # in a list, so that it is not a submodule
         self.attention_before = base.config._attn_implementation
         self.arguments = tuple(inspect.signature(base.forward).parameters)
@@ -78,8 +90,29 @@ class Attached(nn.Module):
         for base in self.base:
             delattr(base, attention.NAME)
             base.set_attn_implementation(self.attention_before)
+            delattr(base.config, "attn_implementation")
+            delattr(base.config, attention.NAME)
             self.own.restore()
         self.base = []
+
+    def get_extra_state(self) -> Tensor:
+        """The description, among the weights: without it, loading them into another one could go unnoticed."""
+        return torch.tensor(list(json.dumps(self.description).encode()), dtype=torch.uint8)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Refuse the weights of another encoding; take over the size that what is added was matched to."""
+        saved = json.loads(bytes(state.tolist()))
+        if self.description is None or saved is None:
+            return
+        for key, found in self.description.items():
+            if key != "token_size" and saved[key] != found:
+                raise InputError(
+                    f"these weights belong to {key} {saved[key]}, but {key} {found} is attached: attach the same first"
+                )
+        if saved["token_size"] != self.description["token_size"]:
+            self.description["token_size"] = saved["token_size"]
+            for part in self.parts:
+                match(part, saved["token_size"])
 
     def before_forward(
         self, base: Any, args: tuple[Any, ...], keywords: dict[str, Any]
@@ -128,6 +161,7 @@ class Attached(nn.Module):
         if "neighbors" in self.extra_inputs and context.k is not context.q:  # their neighbors came earlier
             positions, tokens = context.k, context.k.tokens
         x: Tensor = given["inputs_embeds"] if tokens is None else table(tokens)
-        for part in self.embedding_parts:
-            x = part.embed(x, part.relabel_positions(positions))
+        with without_autocast(x):
+            for part in self.embedding_parts:
+                x = part.embed(x, part.relabel_positions(positions))
         return x if positions is context.q else x[:, context.start :]

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ordinate.core.encoding import upcast
+from ordinate.core.encoding import upcast, without_autocast
 from ordinate.core.errors import InputError
 from ordinate.interop.passing import Pass
 from ordinate.model.attention import attend, weights
@@ -43,14 +43,15 @@ def attention(
         raise InputError(f"{bound.encoding.name} was made for a head width of {width}, but {found}")
     if scaling is not None and not math.isclose(scaling * math.sqrt(width), 1.0, rel_tol=1e-6):
         query = query * (scaling * math.sqrt(width))  # scores are divided by sqrt(width) later
-    q, k = bound.rotate(query, key, ordinate_features)
     assert ordinate is not None
-    if not dropout and not ordinate.weights:
-        return attend(q, k, value, bound, features=ordinate_features).transpose(1, 2).contiguous(), None
-    kept = weights(q, k, bound, ordinate_features)
-    v = value.repeat_interleave(q.shape[1] // value.shape[1], dim=1)
-    mixed = bound.encoding.weighted_values(F.dropout(kept, dropout), upcast(v), bound.context).to(value.dtype)
-    return mixed.transpose(1, 2).contiguous(), kept.to(query.dtype)
+    with without_autocast(query):
+        q, k = (x.to(value.dtype) for x in bound.rotate(query, key, ordinate_features))
+        if not dropout and not ordinate.weights:
+            return attend(q, k, value, bound, features=ordinate_features).transpose(1, 2).contiguous(), None
+        kept = weights(q, k, bound, ordinate_features)
+        v = value.repeat_interleave(q.shape[1] // value.shape[1], dim=1)
+        mixed = bound.encoding.weighted_values(F.dropout(kept, dropout), upcast(v), bound.context).to(value.dtype)
+        return mixed.transpose(1, 2).contiguous(), kept.to(query.dtype)
 
 
 def read(module: nn.Module, args: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -59,9 +60,10 @@ def read(module: nn.Module, args: tuple[Any, ...], given: dict[str, Any]) -> tup
     if ordinate is None:
         return args, given
     x = args[0] if args else given["hidden_states"]
-    memory = ordinate.memory if given.get("past_key_values") is not None else None
+    memory = ordinate.memory
     assert isinstance(layer, int)
-    features = ordinate.bound(layer).features(x, None if memory is None else memory.features(layer))
+    with without_autocast(x):
+        features = ordinate.bound(layer).features(x, None if memory is None else memory.features(layer))
     if features is not None and memory is not None:
         features = memory.append(memory.layers + 1 + layer, features)
     return args, given | {"ordinate_features": features}
@@ -69,7 +71,7 @@ def read(module: nn.Module, args: tuple[Any, ...], given: dict[str, Any]) -> tup
 
 def _bound(module: nn.Module, ordinate: Pass | None, mask: Tensor | None, options: dict[str, Any]) -> Any:
     if ordinate is None:
-        fix = "call the whole model that one is attached to, or give this one set_attn_implementation('sdpa')"
+        fix = "call the whole model that one is attached to, or load a saved one with ordinate.load_hf"
         raise InputError(f"{type(module).__name__} runs as {NAME!r} but got no encoding: {fix}")
     if mask is not None:
         raise InputError("an attached model was given a mask of its own making: pass an attention_mask of shape [b, n]")

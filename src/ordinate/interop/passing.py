@@ -12,7 +12,7 @@ from ordinate.core.positions import AttentionContext, Positions, check_positions
 from ordinate.interop.memory import Memory
 from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.inputs import readable
-from ordinate.model.packed import count_positions
+from ordinate.model.packed import count_positions, ignore_padding
 
 
 class Pass:
@@ -55,7 +55,10 @@ def make_context(
                 f"position_ids need shape [{b}, {n}], got {list(positions.shape)}: only 1 axis is supported"
             )
         sizes = dict(batch=b, length=n, axes=1)
-        positions = check_positions(positions, **sizes, values=readable(positions), whole="an attached model")[..., 0]
+        checked = check_positions(positions, **sizes, values=readable(positions), whole="an attached model")
+        if padding_mask is not None:
+            checked = ignore_padding(checked, padding_mask[:, seen:])
+        positions = checked[..., 0]
         document_ids = _documents(positions) if mask is None and memory is None else None
     elif padding_mask is not None:
         positions = count_positions(padding_mask)[:, seen:, 0]

@@ -30,10 +30,16 @@ INTERLEAVED = {
 }  # fmt: skip
 
 
-def from_hf(config: Any, *, layer_type: str | None = None, causal: bool = True) -> Encoding:
-    """The rotary encoding of a transformers configuration; `layer_type` if its layers have different ones.
+# Models whose layers of full attention do not rotate: those of the second line only beside layers with a window. Their
+# code says so, their configuration does not.
+_WINDOWS_ROTATE = {"cohere2", "cohere2_moe", "flint"}
+_FULL_DO_NOT = {"exaone4", "exaone4_5", "exaone_moe", "kolibri1"}
 
-    The trained length is `max_position_embeddings`. A type of layers that has no rotation gives the encoding `none`.
+
+def from_hf(config: Any, *, layer_type: str | None = None, layer: int | None = None, causal: bool = True) -> Encoding:
+    """The rotary encoding of a transformers configuration; `layer_type` or `layer` (its number) if layers differ.
+
+    The trained length is `max_position_embeddings`. A layer that has no rotation gives the encoding `none`.
     """
     if not isinstance(config, transformers().PreTrainedConfig):
         raise InputError(f"from_hf takes a configuration of transformers, got {type(config).__name__}")
@@ -41,6 +47,9 @@ def from_hf(config: Any, *, layer_type: str | None = None, causal: bool = True) 
     if not getattr(config, "rope_parameters", None):
         raise InputError(f"{type(config).__name__} has no rope_parameters: its model has no rotary encoding to take")
     config.standardize_rope_params()
+    rotates = _rotates(config, layer)
+    if layer is not None and layer_type is None and _types(config.rope_parameters):
+        layer_type = config.layer_types[layer]
     given, whole = _of_layers(config, layer_type), config.rope_parameters
     if layer_type is not None and getattr(config, "is_heterogeneous", False):
         config = config.per_layer_config[layer_type]
@@ -48,7 +57,7 @@ def from_hf(config: Any, *, layer_type: str | None = None, causal: bool = True) 
     dim, heads, length = (_needed(config, name) for name in needed)
     width = getattr(config, "head_dim", None) or dim // heads
     shape: dict[str, Any] = dict(dim=dim, heads=heads, length=length, head_dim=width, causal=causal)
-    if given is None:
+    if given is None or not rotates:
         return encodings.create("none", **shape)
     parameters = _ours(given, length)
     if parameters.get("scaling") == "yarn" and not whole.get("truncate", True):
@@ -57,12 +66,37 @@ def from_hf(config: Any, *, layer_type: str | None = None, causal: bool = True) 
     return encodings.create("rope", **shape, pairs="interleaved" if interleaved else "halves", **parameters)
 
 
+def _rotates(config: Any, layer: int | None) -> bool:
+    """Whether a layer rotates; without one, whether all do, where they do not differ."""
+    name, count = type(config).__name__, getattr(config, "num_hidden_layers", None) or 1
+    if layer is not None and not 0 <= layer < count:
+        raise InputError(f"{name} has layers 0 to {count - 1}, got layer={layer}")
+    types = getattr(config, "layer_types", None) or ["full_attention"] * count
+    each = [bool(one) for one in getattr(config, "no_rope_layers", None) or [True] * count]  # 1 where it rotates
+    windowed = config.model_type in _FULL_DO_NOT and config.sliding_window is not None
+    if windowed or config.model_type in _WINDOWS_ROTATE:
+        each = [one == "sliding_attention" for one in types]
+    if layer is not None:
+        return each[layer]
+    if len(set(each)) > 1:
+        still = ", ".join(str(number) for number, one in enumerate(each) if not one)
+        raise InputError(
+            f"layers {still} of {name} do not rotate, the others do: choose one with layer=, as in"
+            f" [from_hf(config, layer=i) for i in range({count})], which attach_hf takes"
+        )
+    return each[0]
+
+
+def _types(parameters: dict[str, Any]) -> list[str]:
+    """The types of layers that have rotary parameters of their own; empty if all share them."""
+    types = [name for name, value in parameters.items() if isinstance(value, dict)]
+    return types + [name for name, value in parameters.items() if value is None] if types else []
+
+
 def _of_layers(config: Any, layer_type: str | None) -> dict[str, Any] | None:
     """The rotary parameters of the layers that are meant; None if they have no rotation."""
     parameters: dict[str, Any] = config.rope_parameters
-    types = [name for name, value in parameters.items() if isinstance(value, dict)]
-    if types:
-        types += [name for name, value in parameters.items() if value is None]
+    types = _types(parameters)
     listed = " and ".join(types)
     if layer_type is None and types:
         raise InputError(f"{type(config).__name__} has rotary parameters for {listed}: choose with layer_type=")

@@ -48,6 +48,8 @@ def attend(
         raise InputError(f"unknown path {path!r}: choose one of {', '.join(_PATHS)}")
     elif why := unsupported(path, q, k, bound):
         raise InputError(f"the {path} path does not support this: {why}")
+    elif path == "flex" and not q.is_cuda and any(x.requires_grad for x in (q, k, v)):
+        raise InputError("the flex path has no gradients on a CPU: choose another path, or detach its inputs")
     width = v.shape[-1]
     if width < q.shape[-1] and not bound.encoding.needs_scores:
         # the encoding widened q and k, and fused kernels need equal widths

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ordinate.core.encoding import without_autocast
 from ordinate.model.attention import attend, choose, weights
 from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.cache import Cache
@@ -37,12 +38,13 @@ class Attention(nn.Module):
         self, x: Float[Tensor, "b n d"], bound: BoundEncoding, cache: Cache | None, documents: Documents | None
     ) -> Float[Tensor, "b n inner"]:
         inputs, read = self.inputs(x), None
-        if bound.encoding.feature_width:
-            read = self.read(x if documents is None else documents.pad(x), bound, cache)
-        if documents is not None:
-            inputs = documents.pad(inputs)
-        b, n, _ = inputs.shape
-        heads = self.attend(inputs.view(b, n, -1, self.width).transpose(1, 2), bound, cache, read)
+        with without_autocast(x):
+            if bound.encoding.feature_width:
+                read = self.read(x if documents is None else documents.pad(x), bound, cache)
+            if documents is not None:
+                inputs = documents.pad(inputs)
+            b, n, _ = inputs.shape
+            heads = self.attend(inputs.view(b, n, -1, self.width).transpose(1, 2), bound, cache, read)
         rows = heads.transpose(1, 2).reshape(b, n, -1)
         return rows if documents is None else documents.unpad(rows, len(x))
 
@@ -69,13 +71,16 @@ class Attention(nn.Module):
         else:
             q, k = both.split((h, g), dim=1)
             if self.q_norm is not None and self.k_norm is not None:
-                q, k = self.q_norm(q), self.k_norm(k)
+                kind = self.q_norm.weight.dtype  # under autocast wider than that of q and k
+                q, k = self.q_norm(q.to(kind)), self.k_norm(k.to(kind))
             q = encoding.rotate(q, bound.own_state, "q", own)
             k = k if late else encoding.rotate(k, bound.own_state, "k", own)
         if cache is not None:
             k, v = cache.write(self.layer, k, v)
         if late:
             k = encoding.rotate(k, bound.key_state, "k", features)
+        if q.dtype != v.dtype:  # under autocast, norms give float32
+            q, k = q.to(v.dtype), k.to(v.dtype)
         if self.watch is not None:
             self.watch(weights(q, k, bound, features).detach(), choose(q, k, bound))
         return attend(q, k, v, bound, features=features)

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ordinate.core.encoding import without_autocast
 from ordinate.model.block import Attention, Block
 from ordinate.model.bound_encoding import BoundEncoding
 from ordinate.model.cache import Cache
@@ -68,8 +69,10 @@ def _layer(block: Block, cache: Cache) -> Callable[..., Tensor]:
         rows = x.shape[0]
         inner = first(x) if pre else x
         heads = inputs(inner).view(rows, -1, 1, width)
-        features = read(inner.unsqueeze(1), bound, cache) if bound.encoding.feature_width else None
-        added = output(attend(heads, bound, cache, features).reshape(rows, -1))
+        with without_autocast(x):
+            features = read(inner.unsqueeze(1), bound, cache) if bound.encoding.feature_width else None
+            attended = attend(heads, bound, cache, features)
+        added = output(attended.reshape(rows, -1))
         x = x + added if residual else added
         x = first(x) if post else x
         added = narrow(activation(wide(second(x) if pre else x)))

@@ -15,7 +15,7 @@ from ordinate.core.errors import InputError
 from ordinate.core.positions import Positions, check_positions
 from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
-from ordinate.model.packed import count_positions, number_documents
+from ordinate.model.packed import count_positions, ignore_padding, number_documents
 
 
 def check_inputs(
@@ -101,7 +101,8 @@ def _make_positions(
     if positions is not None:
         values = isinstance(positions, Tensor) and readable(positions)
         sizes = dict(batch=len(tokens), length=length, axes=config.axes)
-        return Positions(check_positions(positions, **sizes, values=values, whole=whole))
+        checked = check_positions(positions, **sizes, values=values, whole=whole)
+        return Positions(checked if padding_mask is None else ignore_padding(checked, padding_mask))
     if config.axes != 1:
         raise InputError(f"positions on {config.axes} axes have no default: pass positions=[n, {config.axes}]")
     if start and cache is not None and cache.explicit:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
 from ordinate.core.positions import AttentionContext, Positions, count_real
@@ -28,6 +28,16 @@ def count_positions(
     Padding has the position of the last real token before it, or 0.
     """
     return (count_real(padding_mask, document_ids) + before - 1).clamp(min=0).unsqueeze(-1)
+
+
+def ignore_padding(values: Num[Tensor, "#b n axes"], padding_mask: Bool[Tensor, "#b n"]) -> Num[Tensor, "#b n axes"]:
+    """Positions in which padding stands where the first real token of its row does, so that no encoding that looks at
+    all positions, such as at the largest, counts it."""
+    first = padding_mask.int().argmax(dim=1)[:, None, None]
+    rows = max(len(values), len(padding_mask))
+    values = values.expand(rows, -1, -1)
+    start = values.gather(1, first.expand(rows, 1, values.shape[2]))
+    return torch.where(padding_mask[..., None], values, start)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,37 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from ordinate.core.positions import Positions
 from ordinate.model.packed import Documents
+
+
+def append_readout(
+    x: Float[Tensor, "b n d"], positions: Positions, readout: Float[Tensor, " d"]
+) -> tuple[Float[Tensor, "b n+1 d"], Positions]:
+    """Append the read-out token: a trained vector right after the last real token of each sequence."""
+    mask, n = positions.padding_mask, positions.length
+    at, last, order = torch.arange(n + 1, device=x.device), torch.full((1, 1), n - 1, device=x.device), None
+    if mask is not None:
+        last = n - 1 - mask.int().flip(1).argmax(dim=1, keepdim=True)
+        order = torch.where(at <= last, at, torch.where(at == last + 1, n, at - 1))  # padding moves behind it
+
+    def placed(rows: Tensor, new: Tensor) -> Tensor:
+        rows = torch.cat((rows, new.expand(len(rows), *new.shape[1:])), dim=1)
+        if order is None:
+            return rows
+        return rows.take_along_dim(order if rows.dim() == 2 else order[..., None], dim=1)
+
+    segments, tokens = positions.segments, positions.tokens
+    if segments is not None:
+        segments = segments.expand(max(len(segments), len(last)), -1)
+        segments = placed(segments, segments.take_along_dim(last, dim=1))
+    return placed(x, readout.to(x.dtype)[None, None]), Positions(
+        placed(positions.values, positions.values.amax(dim=1, keepdim=True) + 1),
+        segments,
+        first=positions.first,
+        tokens=None if tokens is None else placed(tokens, tokens.new_tensor([[-1]])),
+        padding_mask=None if mask is None else placed(mask, mask.new_tensor([[True]])),
+    )
 
 
 def of_sequences(

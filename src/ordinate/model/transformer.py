@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ordinate.core.encoding import Encoding
+from ordinate.core.encoding import Encoding, without_autocast
 from ordinate.core.errors import InputError
 from ordinate.core.memory import require_memory
 from ordinate.core.positions import AttentionContext, Positions
@@ -20,7 +20,7 @@ from ordinate.model.cache import Cache
 from ordinate.model.config import ModelConfig
 from ordinate.model.inputs import check_inputs, check_relation
 from ordinate.model.packed import Documents
-from ordinate.model.readout import of_documents, of_sequences
+from ordinate.model.readout import append_readout, of_documents, of_sequences
 
 _TOKENS = ("embedding.weight", "readout")  # initialized as token embeddings
 
@@ -133,7 +133,7 @@ class Transformer(nn.Module):
         related = check_relation(self.parts, relation, tokens, before, extra=extra)
         x = F.embedding(tokens.long(), self.embedding.weight)
         if self.readout is not None:
-            x, token_positions = self._append_readout(x, token_positions)
+            x, token_positions = append_readout(x, token_positions, self.readout)
         context = self.context(token_positions, cache, related)
         x = self.run(x, context, cache)
         if cache is not None:
@@ -172,8 +172,9 @@ class Transformer(nn.Module):
         if self.look_around and context.k is not context.q:  # `embed` reads the neighbors: all tokens so far
             assert context.k.tokens is not None
             positions, x = context.k, F.embedding(context.k.tokens.expand(len(x), -1), self.embedding.weight)
-        for part in self.embedding_parts:
-            x = part.embed(x, part.relabel_positions(positions))
+        with without_autocast(x):
+            for part in self.embedding_parts:
+                x = part.embed(x, part.relabel_positions(positions))
         x = x if positions is context.q else x[:, context.start :]
         documents = Documents.worth_laying_out(context)
         context = context if documents is None else documents.context(context)
@@ -190,20 +191,6 @@ class Transformer(nn.Module):
         mask_documents = positions.document_ids is not None and self.config.document_mask
         keys = positions if cache is None else cache.extended(positions)
         return AttentionContext(positions, keys, self.config.causal, mask_documents, relation=relation)
-
-    def _append_readout(self, x: Tensor, positions: Positions) -> tuple[Tensor, Positions]:
-        """Append the read-out token: a trained vector after the last token."""
-        assert self.readout is not None
-        x = torch.cat((x, self.readout.to(x.dtype).expand(len(x), 1, -1)), dim=1)
-        after = positions.values.amax(dim=1, keepdim=True) + 1
-        segments, document_ids = (
-            p if p is None else torch.cat((p, p[:, -1:]), dim=1) for p in (positions.segments, positions.document_ids)
-        )
-        tokens = None if positions.tokens is None else F.pad(positions.tokens, (0, 1), value=-1)
-        padding_mask = None if positions.padding_mask is None else F.pad(positions.padding_mask, (0, 1), value=True)
-        return x, Positions(
-            torch.cat((positions.values, after), dim=1), segments, document_ids, positions.first, tokens, padding_mask
-        )
 
     def _answer(self, x: Tensor, padding_mask: Tensor | None, document_ids: Tensor | None) -> Tensor:
         readout = self.config.readout

@@ -1,5 +1,6 @@
 """A prepared corpus: one long stream of tokens for each split, read at any position, and the training order."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -60,6 +61,11 @@ class Corpus:
     def encode(self, text: str) -> list[int]:
         """The tokens of a document that is not in the corpus."""
         return [tokenizer.END_ID, *self._tokenizer.encode(text).ids]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of these tokens, without `<|endoftext|>`. Ids that no text has give nothing."""
+        text: str = self._tokenizer.decode(list(tokens))
+        return text
 
     def sequences(self, split: Split, length: int) -> int:
         """Whole sequences of `length` tokens with the one that follows: each begins where another ends."""

@@ -3,10 +3,10 @@
 import typer
 
 from ordinate.cli.lm import eval as evaluation
-from ordinate.cli.lm import plan, prepare, sizes, train
+from ordinate.cli.lm import export, generate, plan, prepare, sizes, train
 
 app = typer.Typer(
-    help="Train language models that differ only in their encoding: prepare text, plan, train, evaluate.",
+    help="Train language models that differ only in their encoding: prepare text, plan, train, evaluate, export.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -17,3 +17,5 @@ app.command("prepare")(prepare.run)
 app.command("plan")(plan.run)
 app.command("train")(train.run)
 app.command("eval")(evaluation.run)
+app.command("generate")(generate.run)
+app.command("export")(export.run)

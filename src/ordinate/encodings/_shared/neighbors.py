@@ -72,5 +72,6 @@ def on_grid(positions: Positions, steps: Sequence[tuple[int, int]], *, causal: b
     last = index if causal else torch.full_like(index, n - 1)
     for rows, columns in steps:
         wanted = (number - rows * width - columns).expand(len(held), -1)
-        at = (torch.searchsorted(held, wanted * n + last, right=True) - 1).clamp(min=0)
-        yield order.gather(1, at), held.gather(1, at) // n == wanted
+        found = torch.searchsorted(held, wanted * n + last, right=True) - 1  # -1: all that are held come later
+        at = found.clamp(min=0)
+        yield order.gather(1, at), (found >= 0) & (held.gather(1, at) // n == wanted)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ordinate.core.encoding import Heads, Keys, Queries, Scores, upcast
 from ordinate.core.errors import InputError
-from ordinate.core.positions import AttentionContext
+from ordinate.core.positions import AttentionContext, Positions
 
 Convention = Literal["halves", "interleaved"]
 Angles = tuple[Float[Tensor, "#b #h n w"], Float[Tensor, "#b #h n w"]]
@@ -77,7 +77,18 @@ def windowed_scores(
 
     near = product(context.q.values[..., 0], context.k.values[..., 0])
     scores = torch.where(relative < window, near, product(far[0] + edge, far[1]))
-    return scores if context.causal else torch.where(relative > -window, scores, product(far[0] - edge, far[1]))
+    if context.causal and _rising(context.k):  # no key is ahead of its query
+        return scores
+    return torch.where(relative > -window, scores, product(far[0] - edge, far[1]))
+
+
+def _rising(positions: Positions) -> bool:
+    """Whether no token stands before an earlier one; False where values cannot be read."""
+    if positions.first is not None:
+        return True
+    if positions.values.is_meta or torch.compiler.is_compiling():
+        return False
+    return not bool((positions.values.diff(dim=1) < 0).any())
 
 
 def _partner(x: Tensor, convention: Convention) -> Tensor:
