@@ -1,31 +1,46 @@
 """`ordinate probe`: what an encoding does, and what a trained run does with it."""
 
 import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from typer import Argument
+from typer import Argument, Option
 
 from ordinate.cli.console import console
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from ordinate.report.table import Table
 
 
 def run(
     what: str = Argument(metavar="ENCODING|RUN", help="An encoding, as in rope or 'rope(base=500000)'; or a run's id."),
     parameters: list[str] = Argument(None, metavar="[KEY=VALUE ...]", help="Parameters of the encoding."),
     store: StoreFolder = RUNS,
+    head: str | None = Option(None, "--head", metavar="LAYER.HEAD", help="All numbers of one head of the run."),
+    sequences: int = Option(128, "--sequences", help="Sequences that the run is probed with."),
     as_json: AsJson = False,
 ) -> None:
-    """Say what an encoding does, or what a trained run does with it: heads, position by layer, interventions."""
+    """Say what an encoding does, or what a trained run does: heads, position by layer, what interventions cost."""
     from ordinate import encodings
 
-    name = what.partition("(")[0].strip()
+    name = what.partition("(")[0].partition("+")[0].strip()
     if name in encodings.names():
+        if head is not None:
+            raise InputError(f"--head belongs to a run, and {name} is an encoding: leave it out")
         _encoding(what, parameters or [], as_json)
+    elif re.fullmatch("[0-9a-f]{1,12}", what):
+        if parameters:
+            raise InputError(f"a run has its settings already: leave {parameters[0]!r} out")
+        _run(what, store, head, sequences, as_json)
     else:
-        raise InputError(f"unknown encoding {what!r}: {nearest(what, encodings.names())}")
+        raise InputError(f"{what!r} is no encoding and no run's id: {nearest(name, encodings.names())}")
 
 
-def _encoding(what: str, parameters: list[str], as_json: bool) -> None:
+def _encoding(what: str, parameters: Sequence[str], as_json: bool) -> None:
     from ordinate.core.parsing import parse_pairs, write_value
     from ordinate.probes.encoding_probe import probe_encoding
     from ordinate.report.encoding_probe_words import encoding_lines
@@ -34,27 +49,63 @@ def _encoding(what: str, parameters: list[str], as_json: bool) -> None:
     if parameters:
         if "(" in what:
             raise InputError(f"parameters were given twice, in {what!r} and after it: write them in one place")
-        pairs = ",".join(f"{key}={write_value(value)}" for key, value in parse_pairs(parameters).items())
+        pairs = ",".join(f"{key}={write_value(value)}" for key, value in parse_pairs(list(parameters)).items())
         what = f"{what}({pairs})"
     probe = probe_encoding(what)
     if as_json:
         print(json.dumps(write(probe), indent=1))
         return
-    _print(
-        f"{what}: {probe.dim} channels, trained length {probe.length}, measured at {probe.reach} positions",
-        encoding_lines(probe),
-    )
+    title = f"{what}: {probe.dim} channels, trained length {probe.length}, measured at {probe.reach} positions"
+    _show(title, encoding_lines(probe))
 
 
-def _print(title: str, lines: list[tuple[str, str]]) -> None:
-    from rich.table import Table
+def _run(start: str, store: Path, head: str | None, sequences: int, as_json: bool) -> None:
+    from ordinate.probes.run_probe import probe_run
+    from ordinate.report.run_probe_words import head_lines, run_lines, run_tables
+    from ordinate.results.serialize import write
+    from ordinate.store import open_store
+
+    runs = open_store(store)
+    runs.check_place()
+    stored = runs.find(start)
+    probe = probe_run(stored, sequences, _head(head))
+    if as_json:
+        print(json.dumps(write(probe), indent=1))
+        return
+    title = f"{probe.task} with {probe.encoding}, seed {probe.seed} (run {probe.run})"
+    if head is not None:
+        _show(title, head_lines(probe))
+    else:
+        _show(title, run_lines(probe), run_tables(probe))
+
+
+def _head(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    if not (found := re.fullmatch(r"(\d{1,4})\.(\d{1,4})", text)):
+        raise InputError(f"--head takes a layer and a head, as in 1.2, got {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def _show(title: str, lines: Sequence[tuple[str, str]], tables: "Sequence[Table]" = ()) -> None:
+    """The title, a sentence for each probe, and tables."""
+    from rich.table import Table as RichTable
     from rich.text import Text
 
     out = console(120)
     out.print(Text(title, "bold"))
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    sentences = RichTable(box=None, show_header=False, pad_edge=False)
+    sentences.add_column(style="bold", no_wrap=True)
+    sentences.add_column(overflow="fold")
     for topic, sentence in lines:
-        table.add_row(topic, Text(sentence))
-    out.print(table)
+        sentences.add_row(topic, Text(sentence))
+    out.print(sentences)
+    for table in tables:
+        drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        for column in table.columns:
+            drawn.add_column(column.title, justify="right" if column.form else "left")
+        for cells in table.texts(str, "{}"):
+            drawn.add_row(*map(Text, cells))
+        out.print("", drawn)
+        if table.note:
+            out.print(Text(table.note, "dim"))
