@@ -22,9 +22,9 @@ def model(encoding: str, **settings: object) -> Transformer:
 
 def test_positions_planted_at_a_layer_are_read_there_and_not_before() -> None:
     """Without an encoding and without a causal mask, nothing in the model knows where a token stands."""
-    blind = model("none", causal=False)
+    blind = model("none", causal=False, dim=64)
     tokens = torch.randint(0, 10, (B, N))
-    planted = 3 * torch.randn(N, 16)
+    planted = 3 * torch.randn(N, 64)
 
     def plant(block: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
         return output + planted
