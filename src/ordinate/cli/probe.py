@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
-from ordinate.cli.console import console
+from ordinate.cli.console import console, say
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from ordinate.report.table import Table
+    from ordinate.report.probe_report import ProbeReport
 
 
 def run(
@@ -22,29 +22,34 @@ def run(
     store: StoreFolder = RUNS,
     head: str | None = Option(None, "--head", metavar="LAYER.HEAD", help="All numbers of one head of the run."),
     sequences: int = Option(128, "--sequences", help="Sequences that the run is probed with."),
+    output: Path | None = Option(
+        None, "--output", "-o", help="Write a page (.html), numbers (.json) or pictures (.png, .pdf)."
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Say what an encoding does, or what a trained run does: heads, position by layer, what interventions cost."""
     from ordinate import encodings
+    from ordinate.report.probe_report import known_format
 
+    if output is not None:
+        known_format(output)
     name = what.partition("(")[0].partition("+")[0].strip()
     if name in encodings.names():
         if head is not None:
             raise InputError(f"--head belongs to a run, and {name} is an encoding: leave it out")
-        _encoding(what, parameters or [], as_json)
+        _encoding(what, parameters or [], output, as_json)
     elif re.fullmatch("[0-9a-f]{1,12}", what):
         if parameters:
             raise InputError(f"a run has its settings already: leave {parameters[0]!r} out")
-        _run(what, store, head, sequences, as_json)
+        _run(what, store, head, sequences, output, as_json)
     else:
         raise InputError(f"{what!r} is no encoding and no run's id: {nearest(name, encodings.names())}")
 
 
-def _encoding(what: str, parameters: Sequence[str], as_json: bool) -> None:
+def _encoding(what: str, parameters: Sequence[str], output: Path | None, as_json: bool) -> None:
     from ordinate.core.parsing import parse_pairs, write_value
     from ordinate.probes.encoding_probe import probe_encoding
-    from ordinate.report.encoding_probe_words import encoding_lines
-    from ordinate.results.serialize import write
+    from ordinate.report.probe_report import encoding_report
 
     if parameters:
         if "(" in what:
@@ -52,31 +57,19 @@ def _encoding(what: str, parameters: Sequence[str], as_json: bool) -> None:
         pairs = ",".join(f"{key}={write_value(value)}" for key, value in parse_pairs(list(parameters)).items())
         what = f"{what}({pairs})"
     probe = probe_encoding(what)
-    if as_json:
-        print(json.dumps(write(probe), indent=1))
-        return
-    title = f"{what}: {probe.dim} channels, trained length {probe.length}, measured at {probe.reach} positions"
-    _show(title, encoding_lines(probe))
+    _give(probe, encoding_report(probe), output, as_json)
 
 
-def _run(start: str, store: Path, head: str | None, sequences: int, as_json: bool) -> None:
+def _run(start: str, store: Path, head: str | None, sequences: int, output: Path | None, as_json: bool) -> None:
     from ordinate.probes.run_probe import probe_run
-    from ordinate.report.run_probe_words import head_lines, run_lines, run_tables
-    from ordinate.results.serialize import write
+    from ordinate.report.probe_report import run_report
     from ordinate.store import open_store
 
     runs = open_store(store)
     runs.check_place()
     stored = runs.find(start)
     probe = probe_run(stored, sequences, _head(head))
-    if as_json:
-        print(json.dumps(write(probe), indent=1))
-        return
-    title = f"{probe.task} with {probe.encoding}, seed {probe.seed} (run {probe.run})"
-    if head is not None:
-        _show(title, head_lines(probe))
-    else:
-        _show(title, run_lines(probe), run_tables(probe))
+    _give(probe, run_report(probe, stored.folder), output, as_json)
 
 
 def _head(text: str | None) -> tuple[int, int] | None:
@@ -87,21 +80,35 @@ def _head(text: str | None) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
-def _show(title: str, lines: Sequence[tuple[str, str]], tables: "Sequence[Table]" = ()) -> None:
+def _give(probe: object, report: "ProbeReport", output: Path | None, as_json: bool) -> None:
+    """To a file, as JSON, or to the terminal."""
+    from ordinate.report.probe_report import write_report
+    from ordinate.results.serialize import write
+
+    content = json.dumps(write(probe), indent=1)
+    if output is not None:
+        say(*map(str, write_report(report, f"{content}\n", output)))
+    elif as_json:
+        print(content)
+    else:
+        _show(report)
+
+
+def _show(report: "ProbeReport") -> None:
     """The title, a sentence for each probe, and tables."""
-    from rich.table import Table as RichTable
+    from rich.table import Table
     from rich.text import Text
 
     out = console(120)
-    out.print(Text(title, "bold"))
-    sentences = RichTable(box=None, show_header=False, pad_edge=False)
+    out.print(Text(report.title, "bold"))
+    sentences = Table(box=None, show_header=False, pad_edge=False)
     sentences.add_column(style="bold", no_wrap=True)
     sentences.add_column(overflow="fold")
-    for topic, sentence in lines:
+    for topic, sentence in report.lines:
         sentences.add_row(topic, Text(sentence))
     out.print(sentences)
-    for table in tables:
-        drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for table in report.tables:
+        drawn = Table(title=table.title, title_justify="left", title_style="bold", box=None, pad_edge=False)
         for column in table.columns:
             drawn.add_column(column.title, justify="right" if column.form else "left")
         for cells in table.texts(str, "{}"):

@@ -61,6 +61,18 @@ def main_head(probe: RunProbe) -> NamedHead:
     return max(probe.heads, key=weight)
 
 
+def intervention_words(each: Intervention) -> str:
+    """`positions permuted`, `2.3 removed`: one row of a picture."""
+    if each.kind == "positions":
+        return {
+            "permute": "positions permuted", "shift within": "positions shifted", "shift past": "shifted past training",
+            "freeze": "positions frozen", "off": "encoding off",
+        }[each.name]  # fmt: skip
+    number = each.name.replace("layer ", "").replace(" head ", ".")
+    names = {"head removed": f"{number} removed", "head patched": f"{number} made ideal"}
+    return names.get(each.kind, f"no {each.name}")
+
+
 def head_words(head: NamedHead, probe: RunProbe) -> str:
     """`layer 1 head 2 looks 3 back with weight 0.98 at every tested length`."""
     return f"{head.name} {role_words(head)} {_weight_words(head, probe.length)}"
