@@ -12,7 +12,7 @@ from ordinate.probes.interventions import (
     ideal_pattern,
     patched_head,
     permuted,
-    removed_head,
+    removed_heads,
     shifted,
     switched_off,
     wavelengths,
@@ -74,7 +74,7 @@ def test_a_removed_head_is_one_whose_output_weights_are_zero() -> None:
     with torch.no_grad():
         attention.output.weight[:, 2 * attention.width : 3 * attention.width] = 0.0
     before = logits(own)
-    with removed_head(own, 2, 3):
+    with removed_heads(own, [(2, 3)]):
         assert torch.allclose(logits(own), logits(other), atol=1e-6)
     assert torch.equal(logits(own), before)
 
@@ -135,6 +135,6 @@ def test_an_unknown_head_is_named() -> None:
     for layer, head in ((3, 1), (1, 5), (0, 1)):
         with (
             pytest.raises(InputError, match=rf"no head {layer}\.{head}: .* layers 1 to 2 with heads 1 to 4"),
-            removed_head(model("rope"), layer, head),
+            removed_heads(model("rope"), [(layer, head)]),
         ):
             pass

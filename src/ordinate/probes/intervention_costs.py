@@ -13,7 +13,7 @@ from ordinate.probes.interventions import (
     frozen,
     patched_head,
     permuted,
-    removed_head,
+    removed_heads,
     shifted,
     switched_off,
     wavelengths,
@@ -26,7 +26,7 @@ from ordinate.training.evaluate import evaluate
 SHORT = 8.0  # positions per turn: shorter wavelengths tell neighbors apart
 MOST_HEADS = 64  # that are removed one by one
 
-Kind = Literal["positions", "head removed", "head patched", "band removed"]
+Kind = Literal["positions", "head removed", "head patched", "heads removed", "band removed"]
 # permute: positions in another order; shift past: by the trained length, to positions that no training had; shift
 # within: shorter sequences, moved inside the trained positions; freeze: all at one position; off: no encoding
 PositionIntervention = Literal["permute", "shift past", "shift within", "freeze", "off"]
@@ -109,13 +109,31 @@ def _shift_within(run: TrainedRun, sequences: int) -> Iterator[Intervention]:
 
 
 def head_interventions(run: TrainedRun, heads: Sequence[NamedHead], sequences: int) -> Iterator[Intervention]:
-    """Every head removed, and every head that has an ideal pattern patched by it."""
+    """Every head removed, every head that has an ideal pattern patched by it, and all that look at the same place
+    removed together: where one of them is enough, none costs anything alone."""
     scorer, model = Scorer(run, run.length, sequences), run.model
     for head in sorted(heads, key=lambda head: -max(head.score.values()))[:MOST_HEADS]:
-        yield scorer.changed("head removed", head.name, removed_head(model, head.layer, head.head))
+        yield scorer.changed("head removed", head.name, removed_heads(model, [(head.layer, head.head)]))
         if head.role in ("offset", "first", "uniform"):
             change = patched_head(model, head.layer, head.head, head.role, head.offset or 0)
             yield scorer.changed("head patched", head.name, change)
+    for group in alike(heads):
+        own = [(head.layer, head.head) for head in group]
+        yield scorer.changed("heads removed", group_name(group), removed_heads(model, own))
+
+
+def alike(heads: Sequence[NamedHead]) -> list[list[NamedHead]]:
+    """Two heads or more that look at the same place."""
+    groups: dict[tuple[str, int | None], list[NamedHead]] = {}
+    for head in heads:
+        if head.role in ("offset", "first", "induction"):
+            groups.setdefault((head.role, head.offset), []).append(head)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def group_name(heads: Sequence[NamedHead]) -> str:
+    """`2.1, 2.3`: layers and heads."""
+    return ", ".join(f"{head.layer}.{head.head}" for head in heads)
 
 
 def band_interventions(run: TrainedRun, sequences: int) -> Iterator[Intervention]:

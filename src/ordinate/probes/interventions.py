@@ -1,7 +1,8 @@
 """Changes of a model from outside, undone at the end of their `with`: what a model loses by one shows what it uses."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -15,7 +16,6 @@ from ordinate.model import Transformer
 from ordinate.model.block import Attention
 from ordinate.probes import encoding_effects as effects
 
-PositionChange = Literal["permute", "shift", "freeze"]
 Pattern = Literal["offset", "first", "uniform"]
 
 CONCENTRATED = 0.5  # of a channel's power around one frequency, for it to have a wavelength
@@ -83,18 +83,20 @@ def check_head(model: Transformer, layer: int, head: int) -> Attention:
 
 
 @contextmanager
-def removed_head(model: Transformer, layer: int, head: int) -> Iterator[None]:
-    """The output of one head is 0."""
-    attention = check_head(model, layer, head)
-    own = slice((head - 1) * attention.width, head * attention.width)
-
-    def zero(_: nn.Module, inputs: Any, output: Float[Tensor, "b n inner"]) -> Tensor:
-        changed = output.clone()
-        changed[..., own] = 0.0
-        return changed
-
-    with _hooked(attention, zero):
+def removed_heads(model: Transformer, heads: Iterable[tuple[int, int]]) -> Iterator[None]:
+    """The output of these heads, each a layer and a head, is 0."""
+    with ExitStack() as stack:
+        for layer, head in heads:
+            attention = check_head(model, layer, head)
+            own = slice((head - 1) * attention.width, head * attention.width)
+            stack.enter_context(_hooked(attention, partial(_zero, own)))
         yield
+
+
+def _zero(own: slice, _: nn.Module, inputs: Any, output: Float[Tensor, "b n inner"]) -> Tensor:
+    changed = output.clone()
+    changed[..., own] = 0.0
+    return changed
 
 
 @contextmanager

@@ -42,6 +42,8 @@ class RunProbe:
     task: str
     encoding: str
     seed: int
+    metric: str  # of the interventions: accuracy, exact or loss
+    learned: bool  # the run reached the task's bar and kept it
     length: int  # the longest tested in distribution
     lengths: tuple[int, ...]  # all tested ones that the encoding can take
     heads: tuple[NamedHead, ...]
@@ -74,7 +76,8 @@ def probe_run(stored: Run, sequences: int = SEQUENCES, only: tuple[int, int] | N
     batch = run.examples(run.length, sequences)
     encoding = run.config.model.encoding
     return RunProbe(
-        run=run.id, task=run.config.task, seed=run.config.seed, length=run.length, lengths=run.lengths,
+        run=run.id, task=run.config.task, seed=run.config.seed, metric=run.task.metric, learned=run.learned,
+        length=run.length, lengths=run.lengths,
         encoding=encoding if isinstance(encoding, str) else ", ".join(encoding),
         heads=tuple(heads), attention=attention, layers=tuple(layer_probes(run, batch)),
         gradients=gradient_norms(run.model, batch), untrained_gradients=gradient_norms(run.untrained, batch),

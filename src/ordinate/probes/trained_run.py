@@ -36,6 +36,7 @@ class TrainedRun:
     task: Task
     model: Transformer
     untrained: Transformer
+    learned: bool
     gradient_norms: tuple[tuple[int, float], ...]  # of the whole model, by step; from the journal
 
     @property
@@ -89,7 +90,8 @@ def open_run(run: Run) -> TrainedRun:
     except (SafetensorError, RuntimeError) as error:
         raise InputError(f"{run.folder / WEIGHTS} does not hold the weights of this model: train it again") from error
     norms = tuple((r.step, r.value) for r in _journal(run) if r.metric == "gradient_norm" and r.value is not None)
-    return TrainedRun(run.id, config, config.make_task(), model, untrained, norms)
+    learned = result.bar is None or result.training_end().learned  # a loss has no bar
+    return TrainedRun(run.id, config, config.make_task(), model, untrained, learned, norms)
 
 
 def _journal(run: Run) -> list[Any]:

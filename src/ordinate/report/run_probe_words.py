@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from ordinate.probes.head_names import NamedHead
-from ordinate.probes.intervention_costs import Intervention
+from ordinate.probes.head_names import FOCUSED, NamedHead
+from ordinate.probes.intervention_costs import Intervention, alike, group_name
 from ordinate.probes.run_probe import RunProbe
 from ordinate.report.encoding_probe_words import Line
 from ordinate.report.table import Column, Table
-from ordinate.statistics.phrases import capital, counted
+from ordinate.statistics.phrases import capital, counted, listed
 
 STEADY = 0.05  # a weight that changes less over the tested lengths is the same
 NOTABLE = 0.02  # of a score: a smaller cost is none
@@ -16,15 +16,18 @@ MOST_NAMED = 8  # heads and parameters in a sentence
 
 _VERBS = {
     "permute": "permuting positions", "shift within": "shifting them within the trained range",
-    "shift past": "shifting them past it", "freeze": "freezing them", "off": "switching the encoding off",
+    "shift past": "shifting them past the trained range", "freeze": "freezing them",
+    "off": "switching the encoding off",
 }  # fmt: skip
 
 
 def run_lines(probe: RunProbe) -> list[Line]:
     """The headline, then one line for each kind of probe."""
     return [
+        *_unlearned(probe),
         ("Does", headline(probe)),
         *_others(probe),
+        *_together(probe),
         *_positions(probe),
         *_bands(probe),
         ("Position by layer", _layers(probe)),
@@ -50,15 +53,32 @@ def shift_of(probe: RunProbe) -> Intervention | None:
 
 
 def main_head(probe: RunProbe) -> NamedHead:
-    """The head whose removal costs most; where none costs anything alone, the one that is most fixed on a place."""
+    """Of the heads that look where the answers stand, or of all if none does, the one whose removal costs most; where
+    none costs anything alone, the one that is most fixed on a place."""
 
-    def weight(head: NamedHead) -> tuple[float, float]:
-        removed = probe.intervention(head.name, "head removed")
-        cost = (removed.cost if removed is not None else None) or 0.0
+    def weight(head: NamedHead) -> tuple[bool, float, float]:
+        cost = _cost_of(probe, head, "head removed") or 0.0
         placed = head.role in ("offset", "first", "induction")
-        return cost if cost >= NOTABLE else 0.0, placed * head.score.get(probe.length, 0.0)
+        on_target = head.on_target.get(probe.length, 0.0) >= FOCUSED
+        return on_target, cost if cost >= NOTABLE else 0.0, placed * head.score.get(probe.length, 0.0)
 
     return max(probe.heads, key=weight)
+
+
+def _unlearned(probe: RunProbe) -> Iterator[Line]:
+    if not probe.learned:
+        yield "Mind", "the run did not learn its task: what follows is of a model that cannot do it"
+
+
+def _together(probe: RunProbe) -> Iterator[Line]:
+    """Heads that look at the same place, removed at once."""
+    found = []
+    for group in alike(probe.heads):
+        removed = probe.intervention(group_name(group), "heads removed")
+        if removed is not None:
+            found.append(f"the {len(group)} heads that {_plural(role_words(group[0]), 2)} costs {_cost(removed)}")
+    if found:
+        yield "Together", f"removing {listed(found)}"
 
 
 def intervention_words(each: Intervention) -> str:
@@ -69,6 +89,8 @@ def intervention_words(each: Intervention) -> str:
             "freeze": "positions frozen", "off": "encoding off",
         }[each.name]  # fmt: skip
     number = each.name.replace("layer ", "").replace(" head ", ".")
+    if each.kind == "heads removed":
+        return f"{each.name.count(',') + 1} alike removed"
     names = {"head removed": f"{number} removed", "head patched": f"{number} made ideal"}
     return names.get(each.kind, f"no {each.name}")
 
@@ -140,8 +162,10 @@ def _positions(probe: RunProbe) -> Iterator[Line]:
     if found:
         before = found[0][1].before
         text = ", ".join(f"{verb} {_cost(each)}" for verb, each in found)
-        yield "What costs what", f"of a score of {before:.2f}: {text}"
-        yield "Uses positions", _uses(probe)
+        lower = " (lower is better)" if found[0][1].lower_is_better else ""
+        yield "What costs what", f"of {probe.metric} {before:.2f}{lower}: {text}"
+        if probe.learned:
+            yield "Uses positions", _uses(probe)
 
 
 def _uses(probe: RunProbe) -> str:
@@ -189,7 +213,10 @@ def _learned(probe: RunProbe) -> Iterator[Line]:
         some = probe.parameters[: MOST_NAMED // 2]
         parts = [f"{each.name} {each.before:.3g} to {each.after:.3g} (change {each.change:.3g})" for each in some]
         rest = len(probe.parameters) - len(parts)
-        yield "Learned", "root mean square of " + "; ".join(parts) + f"; {counted(rest, 'parameter')} more" * (rest > 0)
+        yield (
+            "Parameters",
+            "root mean square of " + "; ".join(parts) + f"; {counted(rest, 'parameter')} more" * (rest > 0),
+        )
 
 
 def _gradients(probe: RunProbe) -> str:
