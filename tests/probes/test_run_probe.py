@@ -12,7 +12,8 @@ from ordinate.core.errors import InputError
 from ordinate.probes import trained_run
 from ordinate.probes.run_probe import RunProbe, probe_run
 from ordinate.probes.trained_run import open_run
-from ordinate.report.run_probe_words import head_lines, headline, run_lines, run_tables
+from ordinate.report.model_probe_words import head_lines, headline, model_tables
+from ordinate.report.run_probe_words import run_lines
 from ordinate.results.serialize import write
 from ordinate.store import Run
 
@@ -44,7 +45,7 @@ def test_all_of_it_is_data(probe: RunProbe, learned: Run) -> None:
     assert len(probe.layers) == 2 and probe.layers[0].untrained.position < 0.2
     assert probe.gradient_norms[0][0] == 1 and len(probe.gradient_norms) > 10
     assert probe.untrained_gradients.layers[0] > probe.gradients.layers[0]
-    heads, layers = run_tables(probe)
+    heads, layers = model_tables(probe)
     assert len(heads.rows) == len(layers.rows) == 2
     assert "looks 2 back" in {row[1] for row in heads.rows}
 

@@ -17,27 +17,49 @@ if TYPE_CHECKING:
 
 
 def run(
-    what: str = Argument(metavar="ENCODING|RUN", help="An encoding, as in rope or 'rope(base=500000)'; or a run's id."),
+    what: str | None = Argument(
+        None, metavar="[ENCODING|RUN]", help="An encoding, as in rope or 'rope(base=500000)'; or the id of a run."
+    ),
     parameters: list[str] = Argument(None, metavar="[KEY=VALUE ...]", help="Parameters of the encoding."),
     store: StoreFolder = RUNS,
     head: str | None = Option(None, "--head", metavar="LAYER.HEAD", help="All numbers of one head of the run."),
-    sequences: int = Option(128, "--sequences", help="Sequences that the run is probed with."),
-    output: Path | None = Option(
-        None, "--output", "-o", help="Write a page (.html), numbers (.json) or pictures (.png, .pdf)."
-    ),
+    sequences: int | None = Option(None, "--sequences", help="Sequences to probe with (default: 128; --hf: 32)."),
+    folder: Path | None = Option(None, "--hf", metavar="DIR", help="Probe a causal model of transformers in a folder."),
+    text: Path | None = Option(None, "--text", metavar="FILE", help="--hf: text to read (default: random tokens)."),
+    length: int | None = Option(None, "--length", help="--hf: tokens of a sequence (default: 64)."),
+    output: Path | None = Option(None, "--output", "-o", help="File to write: .html, .json, .png or .pdf."),
     as_json: AsJson = False,
 ) -> None:
-    """Say what an encoding does, or what a trained run does: heads, position by layer, what interventions cost."""
-    from ordinate import encodings
+    """Say what an encoding does, or what a trained run or model does: heads, position by layer, interventions."""
     from ordinate.report.probe_report import known_format
 
     if output is not None:
         known_format(output)
+    if folder is not None:
+        if what is not None or head is not None:
+            raise InputError(f"--hf probes one model alone: leave out {what or '--head'}")
+        _transformers(folder, text, sequences, length, output, as_json)
+        return
+    if text is not None or length is not None:
+        raise InputError(f"--{'text' if text is not None else 'length'} belongs to --hf: leave it out")
+    if what is None:
+        raise InputError("probe needs an encoding, a run's id, or --hf with the folder of a model")
+    _named(what, parameters or [], store, head, sequences, output, as_json)
+
+
+def _named(
+    what: str, parameters: Sequence[str], store: Path, head: str | None, sequences: int | None, output: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """An encoding by its name, or a run by the first digits of its id."""
+    from ordinate import encodings
+
     name = what.partition("(")[0].partition("+")[0].strip()
     if name in encodings.names():
-        if head is not None:
-            raise InputError(f"--head belongs to a run, and {name} is an encoding: leave it out")
-        _encoding(what, parameters or [], output, as_json)
+        if head is not None or sequences is not None:
+            option = "--head" if head is not None else "--sequences"
+            raise InputError(f"{option} belongs to a run, and {name} is an encoding: leave it out")
+        _encoding(what, parameters, output, as_json)
     elif re.fullmatch("[0-9a-f]{1,12}", what):
         if parameters:
             raise InputError(f"a run has its settings already: leave {parameters[0]!r} out")
@@ -60,16 +82,27 @@ def _encoding(what: str, parameters: Sequence[str], output: Path | None, as_json
     _give(probe, encoding_report(probe), output, as_json)
 
 
-def _run(start: str, store: Path, head: str | None, sequences: int, output: Path | None, as_json: bool) -> None:
-    from ordinate.probes.run_probe import probe_run
+def _run(start: str, store: Path, head: str | None, sequences: int | None, output: Path | None, as_json: bool) -> None:
+    from ordinate.probes.run_probe import SEQUENCES, probe_run
     from ordinate.report.probe_report import run_report
     from ordinate.store import open_store
 
     runs = open_store(store)
     runs.check_place()
     stored = runs.find(start)
-    probe = probe_run(stored, sequences, _head(head))
+    probe = probe_run(stored, SEQUENCES if sequences is None else sequences, _head(head))
     _give(probe, run_report(probe, stored.folder), output, as_json)
+
+
+def _transformers(
+    folder: Path, text: Path | None, sequences: int | None, length: int | None, output: Path | None, as_json: bool
+) -> None:
+    from ordinate.probes.transformers_probe import LENGTH, SEQUENCES, probe_transformers
+    from ordinate.report.probe_report import transformers_report
+
+    count = SEQUENCES if sequences is None else sequences
+    probe = probe_transformers(folder, text, count, LENGTH if length is None else length)
+    _give(probe, transformers_report(probe), output, as_json)
 
 
 def _head(text: str | None) -> tuple[int, int] | None:

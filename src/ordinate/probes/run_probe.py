@@ -8,16 +8,12 @@ from ordinate.core.task import Batch
 from ordinate.model import Transformer
 from ordinate.probes.attention_patterns import HeadPattern, Targets, attention_of, patterns, rows_that_fit
 from ordinate.probes.gradient_norms import GradientProbe, gradient_norms
-from ordinate.probes.head_names import NamedHead, induction_scores, name_heads, repeated_tokens
+from ordinate.probes.head_names import induction_scores, name_heads, repeated_tokens
 from ordinate.probes.hidden_states import StateProbe, probe_state, sequences_to_read, states_of
-from ordinate.probes.intervention_costs import (
-    Intervention,
-    band_interventions,
-    head_interventions,
-    position_interventions,
-)
+from ordinate.probes.intervention_costs import band_interventions, head_interventions, position_interventions
 from ordinate.probes.interventions import check_head
 from ordinate.probes.learned_parameters import LearnedEffect, LearnedParameter, learned_effects, learned_parameters
+from ordinate.probes.model_probe import LayerProbe, ModelProbe
 from ordinate.probes.trained_run import TrainedRun, check_sequences, open_run
 from ordinate.store import Run
 
@@ -26,39 +22,19 @@ WATCHED = 32  # whose attention is measured
 
 
 @dataclass(frozen=True)
-class LayerProbe:
-    """The hidden states at one depth, 0 for the input of the first layer, with and without training."""
-
-    depth: int
-    trained: StateProbe
-    untrained: StateProbe
-
-
-@dataclass(frozen=True)
-class RunProbe:
-    """What a trained model does. Lengths are those of the task; heads and layers count from 1."""
+class RunProbe(ModelProbe):
+    """What a trained run does. Lengths are the tested ones that its encoding can take, `length` the longest of them in
+    distribution; a run has learned its task if it reached the bar and kept it."""
 
     run: str
     task: str
     encoding: str
     seed: int
-    metric: str  # of the interventions: accuracy, exact or loss
-    learned: bool  # the run reached the task's bar and kept it
-    length: int  # the longest tested in distribution
-    lengths: tuple[int, ...]  # all tested ones that the encoding can take
-    heads: tuple[NamedHead, ...]
-    attention: dict[int, tuple[HeadPattern, ...]]  # by length
-    layers: tuple[LayerProbe, ...]
     gradients: GradientProbe
     untrained_gradients: GradientProbe
     gradient_norms: tuple[tuple[int, float], ...]  # of the whole model by step, as the journal has them
     parameters: tuple[LearnedParameter, ...]
     effects: tuple[LearnedEffect, ...]
-    interventions: tuple[Intervention, ...]
-
-    def intervention(self, name: str, kind: str = "positions") -> Intervention | None:
-        """The one of this name, if it was done."""
-        return next((each for each in self.interventions if (each.kind, each.name) == (kind, name)), None)
 
 
 def probe_run(stored: Run, sequences: int = SEQUENCES, only: tuple[int, int] | None = None) -> RunProbe:

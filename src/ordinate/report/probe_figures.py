@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from ordinate.probes.encoding_probe import EncodingProbe
 from ordinate.probes.head_names import NamedHead
 from ordinate.probes.learned_parameters import Effect
+from ordinate.probes.model_probe import ModelProbe
 from ordinate.probes.run_probe import RunProbe
 from ordinate.report.chart import Chart, Figure, Number, Series, Shade, six_digits
 from ordinate.report.colors import DASHES, GRAY, MARKERS, PALETTE, Style
-from ordinate.report.run_probe_words import intervention_words, role_words
+from ordinate.report.model_probe_words import intervention_words, role_words
 
 MOST_CURVES = 8
 MOST_COSTS = 24  # rows of a picture
@@ -43,8 +44,12 @@ _EFFECTS: dict[Effect, tuple[str, str, str]] = {
 
 def run_probe_figures(probe: RunProbe) -> tuple[Figure, ...]:
     """All pictures of a run's probes that have something to show."""
-    several = (_by_length, _by_depth, _norms, _effects)
-    return (_by_distance(probe), _costs(probe), *(chart for charts in several for chart in charts(probe)))
+    return (*model_probe_figures(probe), *_norms(probe), *_effects(probe))
+
+
+def model_probe_figures(probe: ModelProbe) -> tuple[Figure, ...]:
+    """Attention, interventions and hidden states of any model."""
+    return (_by_distance(probe), *_costs(probe), *_by_length(probe), *_by_depth(probe))
 
 
 def encoding_probe_figures(probe: EncodingProbe) -> tuple[Figure, ...]:
@@ -91,13 +96,13 @@ def _label(head: NamedHead) -> str:
     return f"{head.layer}.{head.head} {role_words(head)}"
 
 
-def _shown_heads(probe: RunProbe) -> list[NamedHead]:
+def _shown_heads(probe: ModelProbe) -> list[NamedHead]:
     """The heads that are most fixed on what they do, by layer."""
     fullest = sorted(probe.heads, key=lambda head: -head.score[probe.length])[:MOST_CURVES]
     return [head for head in probe.heads if head in fullest]
 
 
-def _by_distance(probe: RunProbe) -> Chart:
+def _by_distance(probe: ModelProbe) -> Chart:
     series = []
     patterns = {(each.layer, each.head): each for each in probe.attention[probe.length]}
     for index, head in enumerate(_shown_heads(probe)):
@@ -112,7 +117,7 @@ def _by_distance(probe: RunProbe) -> Chart:
     )  # fmt: skip
 
 
-def _by_length(probe: RunProbe) -> Iterator[Chart]:
+def _by_length(probe: ModelProbe) -> Iterator[Chart]:
     placed = [head for head in _shown_heads(probe) if len(head.score) > 1 and head.role in PLACED]
     if not placed:
         return
@@ -128,7 +133,7 @@ def _by_length(probe: RunProbe) -> Iterator[Chart]:
     )  # fmt: skip
 
 
-def _by_depth(probe: RunProbe) -> Iterator[Chart]:
+def _by_depth(probe: ModelProbe) -> Iterator[Chart]:
     ticks = tuple(float(layer.depth) for layer in probe.layers)
 
     def chart(name: str, title: str, y: str, note: str, *measures: str) -> Chart:
@@ -148,9 +153,11 @@ def _by_depth(probe: RunProbe) -> Iterator[Chart]:
     yield chart("rank by layer", "Effective rank by layer", "effective rank", RANK, "effective_rank")
 
 
-def _costs(probe: RunProbe) -> Chart:
+def _costs(probe: ModelProbe) -> Iterator[Chart]:
     """One row per intervention, the most costly at the top."""
     done = [each for each in probe.interventions if each.cost is not None]
+    if not done:
+        return
     top = sorted(done, key=lambda each: -(each.cost or 0.0))[:MOST_COSTS]
     kinds = list(dict.fromkeys(each.kind for each in done))
     rows = {id(each): float(len(top) - index) for index, each in enumerate(top)}
@@ -160,7 +167,7 @@ def _costs(probe: RunProbe) -> Chart:
         x = tuple(six_digits(each.cost) for each in own)
         series.append(Series(kind, x, tuple(rows[id(each)] for each in own), _style(index), "points", kind))
     ticks = tuple((rows[id(each)], intervention_words(each)) for each in top)
-    return Chart(
+    yield Chart(
         "interventions", "What interventions cost", "loss of score", "", tuple(series), y_ticks=ticks,
         y_range=(0.4, len(top) + 0.6), note=COSTS,
     )  # fmt: skip

@@ -10,14 +10,16 @@ from ordinate import __version__
 from ordinate.core.errors import InputError, nearest
 from ordinate.probes.encoding_probe import SETTING, EncodingProbe
 from ordinate.probes.run_probe import RunProbe
+from ordinate.probes.transformers_probe import TransformersProbe
 from ordinate.report.attention import all_heads, one_head
 from ordinate.report.attention_example import read_examples
 from ordinate.report.chart import Figure, Heat, file_names
 from ordinate.report.encoding_figures import encoding_figures
 from ordinate.report.encoding_probe_words import Line, encoding_lines
+from ordinate.report.model_probe_words import head_lines, model_lines, model_tables
 from ordinate.report.output import put
-from ordinate.report.probe_figures import encoding_probe_figures, run_probe_figures
-from ordinate.report.run_probe_words import head_lines, run_lines, run_tables
+from ordinate.report.probe_figures import encoding_probe_figures, model_probe_figures, run_probe_figures
+from ordinate.report.run_probe_words import run_lines
 from ordinate.report.table import Table, comma_separated
 
 FORMATS = ("html", "json", "pdf", "png")
@@ -60,7 +62,13 @@ def run_report(probe: RunProbe, folder: Path) -> ProbeReport:
     title = f"{probe.task} with {probe.encoding}, seed {probe.seed} (run {probe.run})"
     if len(probe.heads) == 1 < len(probe.attention[probe.length]):  # one head was asked for
         return ProbeReport(title, head_lines(probe), (), draw)
-    return ProbeReport(title, run_lines(probe), run_tables(probe), draw)
+    return ProbeReport(title, run_lines(probe), model_tables(probe), draw)
+
+
+def transformers_report(probe: TransformersProbe) -> ProbeReport:
+    """Of a model that was trained elsewhere."""
+    title = f"{probe.architecture} in {probe.folder}, on {probe.tokens}"
+    return ProbeReport(title, model_lines(probe), model_tables(probe), lambda: model_probe_figures(probe))
 
 
 def _maps(probe: RunProbe, folder: Path) -> list[Heat]:
