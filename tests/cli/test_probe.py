@@ -1,13 +1,15 @@
 """`ordinate probe` as a user meets it."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from .conftest import Program
 
-TINY = ["dim=16", "heads=2", "layers=1", "steps=4", "batch=8", "train_lengths=[4,8]", "ood_lengths=12",
+TINY = ["dim=24", "heads=3", "layers=2", "steps=4", "batch=8", "train_lengths=[4,8]", "ood_lengths=12",
         "evaluation_sequences=20"]  # fmt: skip
 
 
@@ -55,10 +57,28 @@ def test_mistakes_are_one_sentence(ordinate: Program, store: str, run_id: str, t
         (("ffff",), "no run 'ffff'"),
         ((run_id, "dim=3"), "has its settings already"),
         ((run_id, "--head", "2"), "as in 1.2"),
-        ((run_id, "--head", "7.1"), "there is no head 7.1: this model has layers 1 to 1 with heads 1 to 2"),
+        ((run_id, "--head", "7.1"), "there is no head 7.1: this model has layers 1 to 2 with heads 1 to 3"),
         ((run_id, "--sequences", "2"), "at least 4 sequences"),
     ):
         done = ordinate("probe", *arguments, "--store", store)
         assert done.code == 2 and words in done.err and "Traceback" not in done.err, (arguments, done.err)
         assert done.err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_commands_of_the_page_on_probes_run(ordinate: Program, store: str, run_id: str, tmp_path: Path) -> None:
+    """On a small run and a small model; runs are resolved, not trained."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    sizes = dict(n_embd=16, n_layer=1, n_head=2, n_positions=64, bos_token_id=0, eos_token_id=0)
+    GPT2LMHeadModel(GPT2Config(vocab_size=40, **sizes)).save_pretrained(tmp_path / "model")
+    page = (Path(__file__).parents[2] / "docs" / "probes.md").read_text()
+    shell = "\n".join(re.findall(r"^```\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
+    lines = [line.partition("#")[0].strip() for line in shell.splitlines() if line.startswith("ordinate ")]
+    assert len(lines) >= 8
+    for line in lines:
+        words = shlex.split(line.replace("RUN", run_id).replace("DIR", "model"))[1:]
+        words += ["--dry-run"] if "train" in words else ["--store", store]
+        done = ordinate(*words)
+        assert done.code == 0 and done.out, (line, done.err)
+    assert (tmp_path / "page.html").exists()

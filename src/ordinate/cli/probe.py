@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 def run(
     what: str | None = Argument(
-        None, metavar="[ENCODING|RUN]", help="An encoding, as in rope or 'rope(base=500000)'; or the id of a run."
+        None, metavar="ENCODING|RUN", help="An encoding, as in rope or 'rope(base=500000)'; or the id of a run."
     ),
     parameters: list[str] = Argument(None, metavar="[KEY=VALUE ...]", help="Parameters of the encoding."),
     store: StoreFolder = RUNS,
     head: str | None = Option(None, "--head", metavar="LAYER.HEAD", help="All numbers of one head of the run."),
-    sequences: int | None = Option(None, "--sequences", help="Sequences to probe with (default: 128; --hf: 32)."),
+    sequences: int | None = Option(
+        None, "--sequences", help="Sequences to probe with (default: 128, fewer long ones; --hf: 32)."
+    ),
     folder: Path | None = Option(None, "--hf", metavar="DIR", help="Probe a causal model of transformers in a folder."),
     text: Path | None = Option(None, "--text", metavar="FILE", help="--hf: text to read (default: random tokens)."),
     length: int | None = Option(None, "--length", help="--hf: tokens of a sequence (default: 64)."),
@@ -83,14 +85,14 @@ def _encoding(what: str, parameters: Sequence[str], output: Path | None, as_json
 
 
 def _run(start: str, store: Path, head: str | None, sequences: int | None, output: Path | None, as_json: bool) -> None:
-    from ordinate.probes.run_probe import SEQUENCES, probe_run
+    from ordinate.probes.run_probe import probe_run
     from ordinate.report.probe_report import run_report
     from ordinate.store import open_store
 
     runs = open_store(store)
     runs.check_place()
     stored = runs.find(start)
-    probe = probe_run(stored, SEQUENCES if sequences is None else sequences, _head(head))
+    probe = probe_run(stored, sequences, _head(head))
     _give(probe, run_report(probe, stored.folder), output, as_json)
 
 

@@ -30,6 +30,7 @@ class LocalModel:
     def load(folder: Path) -> "LocalModel":
         """From files on this machine alone; a folder that holds no such model is named."""
         hf = transformers()
+        hf.utils.logging.disable_progress_bar()
         if not (folder / "config.json").is_file():
             raise InputError(f"{folder} holds no model of transformers: it has no config.json")
         try:

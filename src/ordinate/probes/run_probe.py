@@ -14,10 +14,11 @@ from ordinate.probes.intervention_costs import band_interventions, head_interven
 from ordinate.probes.interventions import check_head
 from ordinate.probes.learned_parameters import LearnedEffect, LearnedParameter, learned_effects, learned_parameters
 from ordinate.probes.model_probe import LayerProbe, ModelProbe
-from ordinate.probes.trained_run import TrainedRun, check_sequences, open_run
+from ordinate.probes.trained_run import FEWEST, TrainedRun, check_sequences, open_run
 from ordinate.store import Run
 
-SEQUENCES = 128  # that interventions and readers see
+SEQUENCES = 128  # that interventions and readers see, unless
+TOKENS = 16_384  # they have more tokens together
 WATCHED = 32  # whose attention is measured
 
 
@@ -30,6 +31,7 @@ class RunProbe(ModelProbe):
     task: str
     encoding: str
     seed: int
+    sequences: int  # that interventions and readers saw
     gradients: GradientProbe
     untrained_gradients: GradientProbe
     gradient_norms: tuple[tuple[int, float], ...]  # of the whole model by step, as the journal has them
@@ -37,10 +39,12 @@ class RunProbe(ModelProbe):
     effects: tuple[LearnedEffect, ...]
 
 
-def probe_run(stored: Run, sequences: int = SEQUENCES, only: tuple[int, int] | None = None) -> RunProbe:
+def probe_run(stored: Run, sequences: int | None = None, only: tuple[int, int] | None = None) -> RunProbe:
     """Probe a finished run; its folder is only read. `only`: the layer and head to name, remove and patch."""
-    check_sequences(sequences)
+    if sequences is not None:
+        check_sequences(sequences)
     run = open_run(stored)
+    sequences = sequences or min(SEQUENCES, max(2 * FEWEST, TOKENS // run.task.width(run.length)))
     if only is not None:
         check_head(run.model, *only)
     attention = {length: tuple(attention_patterns(run, length, sequences)) for length in run.lengths}
@@ -53,7 +57,7 @@ def probe_run(stored: Run, sequences: int = SEQUENCES, only: tuple[int, int] | N
     encoding = run.config.model.encoding
     return RunProbe(
         run=run.id, task=run.config.task, seed=run.config.seed, metric=run.task.metric, learned=run.learned,
-        length=run.length, lengths=run.lengths,
+        length=run.length, lengths=run.lengths, sequences=sequences,
         encoding=encoding if isinstance(encoding, str) else ", ".join(encoding),
         heads=tuple(heads), attention=attention, layers=tuple(layer_probes(run, batch)),
         gradients=gradient_norms(run.model, batch), untrained_gradients=gradient_norms(run.untrained, batch),

@@ -66,7 +66,7 @@ def main_head(probe: ModelProbe) -> NamedHead:
 
 def _unlearned(probe: ModelProbe) -> Iterator[Line]:
     if not probe.learned:
-        yield "Mind", "the run did not learn its task: what follows is of a model that cannot do it"
+        yield "Mind", "the model has not learned what it is scored on: costs say little"
 
 
 def _together(probe: ModelProbe) -> Iterator[Line]:
@@ -109,7 +109,7 @@ def role_words(head: NamedHead) -> str:
     return {
         "first": "looks at the first token", "induction": "looks at what followed the same token before",
         "uniform": "spreads its attention evenly", "content": "goes by content",
-        "by distance": "goes by distance, spread over several positions", "mixed": "mixes position and content",
+        "by distance": "goes by distance", "mixed": "mixes position and content",
     }[head.role]  # fmt: skip
 
 
@@ -233,7 +233,8 @@ def _head_table(probe: ModelProbe) -> Table:
     columns += [Column("entropy", "entropy", ".2f"), Column("content", "content", ".2f")]
     targeted = any(head.on_target for head in probe.heads)
     columns += [Column("target", "on target", ".2f")] * targeted
-    columns += [Column("removed", "removing costs", ".2f"), Column("patched", "ideal pattern costs", ".2f")]
+    tried = any(each.kind == "head removed" for each in probe.interventions)
+    columns += [Column("removed", "removing costs", ".2f"), Column("patched", "ideal pattern costs", ".2f")] * tried
     patterns = {(each.layer, each.head): each for each in probe.attention[probe.length]}
     rows = []
     for head in _most_important(probe):
@@ -242,7 +243,7 @@ def _head_table(probe: ModelProbe) -> Table:
         row += [head.score.get(longest)] * (longest > probe.length)
         row += [pattern.entropy, pattern.content]
         row += [head.on_target.get(probe.length)] * targeted
-        row += [_cost_of(probe, head, "head removed"), _cost_of(probe, head, "head patched")]
+        row += [_cost_of(probe, head, kind) for kind in ("head removed", "head patched")] * tried
         rows.append(tuple(row))
     note = "2.3: layer 2, head 3. Content: the share of attention that other tokens at the same positions move."
     return Table("heads", "Heads", tuple(columns), rows, note=note)
