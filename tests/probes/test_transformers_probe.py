@@ -10,7 +10,13 @@ import transformers as hf
 
 from ordinate.core.errors import InputError
 from ordinate.interop.local_model import LocalModel
-from ordinate.probes.transformers_probe import accuracy, position_costs, probe_transformers, random_repeated
+from ordinate.probes.transformers_probe import (
+    accuracy,
+    open_transformers,
+    position_costs,
+    probe_transformers,
+    random_repeated,
+)
 from ordinate.report.model_probe_words import model_lines
 from ordinate.report.probe_report import page, transformers_report
 from ordinate.results.serialize import write
@@ -51,13 +57,15 @@ def test_attention_is_what_transformers_returns(name: str, tmp_path: Path) -> No
 
 
 def test_a_model_is_probed_and_told(tmp_path: Path) -> None:
-    probe = probe_transformers(saved("llama", tmp_path), sequences=8, length=16)
+    subject = open_transformers(saved("llama", tmp_path), sequences=8, length=16)
+    probe = probe_transformers(subject)
     assert probe.lengths == (16, 32) and len(probe.heads) == 8 and len(probe.layers) == 3
     json.dumps(write(probe), allow_nan=False)
     assert {each.name: each.cost for each in probe.interventions}["shift within"] == pytest.approx(0.0, abs=0.02)
     lines = dict(model_lines(probe))
     assert "Layer" in lines["Does"] and "permuting positions" in lines["What costs what"]
-    assert "Attention by distance" in page(transformers_report(probe))
+    shown = page(transformers_report(probe, subject))
+    assert "Attention by distance" in shown and "Attention on one example, all heads" in shown
 
 
 def test_rotary_logits_do_not_change_under_a_shift_and_those_of_a_table_do(tmp_path: Path) -> None:
@@ -77,22 +85,22 @@ def test_rotary_logits_do_not_change_under_a_shift_and_those_of_a_table_do(tmp_p
 
 def test_what_cannot_be_probed_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no model of transformers: it has no config\.json"):
-        probe_transformers(tmp_path / "nothing")
+        open_transformers(tmp_path / "nothing")
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="cannot be read as a causal language model"):
-        probe_transformers(tmp_path)
+        open_transformers(tmp_path)
     folder = saved("llama", tmp_path / "llama")
     with pytest.raises(InputError, match="64 positions, fewer than a length of 65"):
-        probe_transformers(folder, length=65)
+        open_transformers(folder, length=65)
     with pytest.raises(InputError, match="at least 8 tokens, got 3"):
-        probe_transformers(folder, length=3)
+        open_transformers(folder, length=3)
     with pytest.raises(InputError, match="at least 4 sequences"):
-        probe_transformers(folder, sequences=1)
+        open_transformers(folder, sequences=1)
     with pytest.raises(InputError, match=r"notes\.txt cannot be read"):
-        probe_transformers(folder, tmp_path / "notes.txt", length=16)
+        open_transformers(folder, tmp_path / "notes.txt", length=16).tokens(16, 1)
     (tmp_path / "notes.txt").write_text("some words")
     with pytest.raises(InputError, match="no tokenizer"):
-        probe_transformers(folder, tmp_path / "notes.txt", length=16)
+        open_transformers(folder, tmp_path / "notes.txt", length=16).tokens(16, 1)
 
 
 def test_a_text_is_read_by_the_tokenizer_of_the_model(tmp_path: Path) -> None:
@@ -104,7 +112,7 @@ def test_a_text_is_read_by_the_tokenizer_of_the_model(tmp_path: Path) -> None:
     own.pre_tokenizer = pre_tokenizers.Whitespace()
     hf.PreTrainedTokenizerFast(tokenizer_object=own).save_pretrained(folder)
     (tmp_path / "text.txt").write_text(" ".join(f"w{number % 47 + 3}" for number in range(300)))
-    probe = probe_transformers(folder, tmp_path / "text.txt", sequences=4, length=16)
+    probe = probe_transformers(open_transformers(folder, tmp_path / "text.txt", sequences=4, length=16))
     assert probe.tokens == "text" and probe.interventions
     with pytest.raises(InputError, match=r"has 18 sequences of 16 tokens, and 40 are needed"):
-        probe_transformers(folder, tmp_path / "text.txt", sequences=40, length=16)
+        open_transformers(folder, tmp_path / "text.txt", length=16).tokens(16, 40)

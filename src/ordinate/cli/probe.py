@@ -99,12 +99,13 @@ def _run(start: str, store: Path, head: str | None, sequences: int | None, outpu
 def _transformers(
     folder: Path, text: Path | None, sequences: int | None, length: int | None, output: Path | None, as_json: bool
 ) -> None:
-    from ordinate.probes.transformers_probe import LENGTH, SEQUENCES, probe_transformers
+    from ordinate.probes.transformers_probe import LENGTH, SEQUENCES, open_transformers, probe_transformers
     from ordinate.report.probe_report import transformers_report
 
     count = SEQUENCES if sequences is None else sequences
-    probe = probe_transformers(folder, text, count, LENGTH if length is None else length)
-    _give(probe, transformers_report(probe), output, as_json)
+    subject = open_transformers(folder, text, count, LENGTH if length is None else length)
+    probe = probe_transformers(subject)
+    _give(probe, transformers_report(probe, subject), output, as_json)
 
 
 def _head(text: str | None) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from ordinate.core.errors import InputError
@@ -35,32 +35,65 @@ class TransformersProbe(ModelProbe):
     tokens: Literal["text", "repeated random tokens"]
 
 
-def probe_transformers(
+@dataclass(frozen=True, eq=False)
+class TransformersSubject:
+    """A model, and where the tokens come from that it is probed with."""
+
+    folder: Path
+    model: LocalModel
+    text: Path | None  # none: random tokens that are repeated
+    length: int
+    sequences: int
+
+    @property
+    def lengths(self) -> list[int]:
+        """`length`, and twice as many tokens if the model takes them."""
+        most = self.model.max_positions
+        return [each for each in (self.length, 2 * self.length) if most is None or each <= most]
+
+    def tokens(self, length: int, rows: int) -> Int[Tensor, "b n"]:
+        if self.text is not None:
+            return read_tokens(self.folder, self.text, length, rows)
+        return random_repeated(self.model.vocabulary, length, rows)
+
+    def rows(self, length: int) -> int:
+        """How many sequences may attend at once."""
+        return min(self.sequences, rows_that_fit(self.model.heads, length))
+
+
+def open_transformers(
     folder: Path, text: Path | None = None, sequences: int = SEQUENCES, length: int = LENGTH
-) -> TransformersProbe:
-    """Probe a model at `length` tokens, and heads also at twice as many."""
+) -> TransformersSubject:
+    """Refuse, before anything is measured, what cannot be probed."""
     check_sequences(sequences)
     if length < SHORTEST:
         raise InputError(f"a model is probed with sequences of at least {SHORTEST} tokens, got {length}")
     model = LocalModel.load(folder)
     if model.max_positions is not None and length > model.max_positions:
         raise InputError(f"{model.name} has {model.max_positions} positions, fewer than a length of {length}")
-    lengths = [each for each in (length, 2 * length) if model.max_positions is None or each <= model.max_positions]
+    return TransformersSubject(folder, model, text, length, sequences)
 
-    def tokens_of(n: int, rows: int) -> Int[Tensor, "b n"]:
-        if text is not None:
-            return read_tokens(folder, text, n, rows)
-        return random_repeated(model.vocabulary, n, rows)
 
-    attention = {n: tuple(head_patterns(model, tokens_of(n, _rows(model, n, sequences)))) for n in lengths}
-    tokens = tokens_of(length, sequences)
+def probe_transformers(subject: TransformersSubject) -> TransformersProbe:
+    """Heads at each length; hidden states and interventions at the first."""
+    model, length, text = subject.model, subject.length, subject.text
+    attention = {n: tuple(head_patterns(model, subject.tokens(n, subject.rows(n)))) for n in subject.lengths}
+    tokens = subject.tokens(length, subject.sequences)
     interventions = tuple(position_costs(model, tokens, scored_from=1 if text is not None else length // 2))
     return TransformersProbe(
         metric="accuracy", learned=not interventions or interventions[0].before >= ABOVE_CHANCE, length=length,
-        lengths=tuple(lengths), heads=tuple(name_heads(attention, length, _induction(model, length, sequences))),
+        lengths=tuple(subject.lengths), heads=tuple(name_heads(attention, length, _induction(subject))),
         attention=attention, layers=tuple(layer_probes(model, tokens)), interventions=interventions,
-        folder=str(folder), architecture=model.name, tokens="text" if text is not None else "repeated random tokens",
+        folder=str(subject.folder), architecture=model.name,
+        tokens="text" if text is not None else "repeated random tokens",
     )  # fmt: skip
+
+
+def attention_maps(subject: TransformersSubject) -> list[Float[Tensor, "h n n"]]:
+    """The attention of every layer on the first sequence, for pictures."""
+    maps: list[Tensor] = []
+    subject.model.attention(subject.tokens(subject.length, 1), lambda layer, weights: maps.append(weights[0]))
+    return maps
 
 
 def random_repeated(vocabulary: int, length: int, rows: int) -> Int[Tensor, "b n"]:
@@ -71,17 +104,14 @@ def random_repeated(vocabulary: int, length: int, rows: int) -> Int[Tensor, "b n
     return torch.cat((half, half), dim=1)[:, :length]
 
 
-def _rows(model: LocalModel, length: int, sequences: int) -> int:
-    return min(sequences, rows_that_fit(model.heads, length))
-
-
 def head_patterns(model: LocalModel, tokens: Int[Tensor, "b n"]) -> list[HeadPattern]:
     """Of every head on these sequences."""
     return patterns(partial(model.attention, tokens), causal=True)
 
 
-def _induction(model: LocalModel, length: int, sequences: int) -> list[float] | None:
-    repeated = repeated_tokens(model.vocabulary, length, _rows(model, length, sequences))
+def _induction(subject: TransformersSubject) -> list[float] | None:
+    model, length = subject.model, subject.length
+    repeated = repeated_tokens(model.vocabulary, length, subject.rows(length))
     return induction_scores([(period, partial(model.attention, rows)) for period, rows in repeated]) or None
 
 

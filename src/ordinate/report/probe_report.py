@@ -10,9 +10,9 @@ from ordinate import __version__
 from ordinate.core.errors import InputError, nearest
 from ordinate.probes.encoding_probe import SETTING, EncodingProbe
 from ordinate.probes.run_probe import RunProbe
-from ordinate.probes.transformers_probe import TransformersProbe
+from ordinate.probes.transformers_probe import TransformersProbe, TransformersSubject, attention_maps
 from ordinate.report.attention import all_heads, one_head
-from ordinate.report.attention_example import read_examples
+from ordinate.report.attention_example import AttentionExample, read_examples
 from ordinate.report.chart import Figure, Heat, file_names
 from ordinate.report.encoding_figures import encoding_figures
 from ordinate.report.encoding_probe_words import Line, encoding_lines
@@ -57,7 +57,7 @@ def run_report(probe: RunProbe, folder: Path) -> ProbeReport:
     """With the attention maps that the run in this folder kept."""
 
     def draw() -> Sequence[Figure]:
-        return (*run_probe_figures(probe), *_maps(probe, folder))
+        return (*run_probe_figures(probe), *_kept_maps(probe, folder))
 
     title = f"{probe.task} with {probe.encoding}, seed {probe.seed} (run {probe.run})"
     if len(probe.heads) == 1 < len(probe.attention[probe.length]):  # one head was asked for
@@ -65,18 +65,24 @@ def run_report(probe: RunProbe, folder: Path) -> ProbeReport:
     return ProbeReport(title, run_lines(probe), model_tables(probe), draw)
 
 
-def transformers_report(probe: TransformersProbe) -> ProbeReport:
-    """Of a model that was trained elsewhere."""
+def transformers_report(probe: TransformersProbe, subject: TransformersSubject) -> ProbeReport:
+    """Of a model that was trained elsewhere, with its attention on one sequence."""
+
+    def draw() -> Sequence[Figure]:
+        maps = tuple(weights.float().numpy() for weights in attention_maps(subject))
+        return (*model_probe_figures(probe), *_heats(AttentionExample(maps)))
+
     title = f"{probe.architecture} in {probe.folder}, on {probe.tokens}"
-    return ProbeReport(title, model_lines(probe), model_tables(probe), lambda: model_probe_figures(probe))
+    return ProbeReport(title, model_lines(probe), model_tables(probe), draw)
 
 
-def _maps(probe: RunProbe, folder: Path) -> list[Heat]:
+def _kept_maps(probe: RunProbe, folder: Path) -> list[Heat]:
     """The first kept example; none if the sequences were too long to keep any."""
     path = folder / "attention.safetensors"
-    if not path.exists():
-        return []
-    example = read_examples(path, probe.task)[0]
+    return _heats(read_examples(path, probe.task)[0]) if path.exists() else []
+
+
+def _heats(example: AttentionExample) -> list[Heat]:
     large = one_head(example, example.heads[0], "attention", "Attention on one example")
     return [large, all_heads(example, "heads", "Attention on one example, all heads")]
 
