@@ -36,7 +36,7 @@ check: install
 
 # Shapes are checked at every call where tensors are computed with. The other tests, and the contracts, which are the
 # most and call what these call, run without: the checks take a third of their time.
-CHECKED := tests/core tests/interop tests/lm tests/model tests/oracle tests/statistics tests/tasks tests/training
+CHECKED := tests/core tests/interop tests/lm tests/model tests/oracle tests/probes tests/statistics tests/tasks tests/training
 # Workers with one torch thread each use two cores better than one with two; a third works while one waits.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 20
 SAMPLE := --sample

@@ -13,13 +13,13 @@ from PIL import Image
 
 from ordinate import encodings
 from ordinate.core.errors import InputError
+from ordinate.probes import encoding_effects as effects
+from ordinate.probes.encoding_effects import Setting
 from ordinate.report import draw_matplotlib
-from ordinate.report import encoding_numbers as numbers
 from ordinate.report.chart import Chart, Figure, Heat, Panel, Series, data
 from ordinate.report.colors import COLD, NEUTRAL, WARM, Style
 from ordinate.report.draw_plotly import draw
 from ordinate.report.encoding_figures import encoding_figures
-from ordinate.report.encoding_numbers import Setting
 from ordinate.report.table import comma_separated
 
 SMALL = Setting(head_dim=16, heads=4, length=16, reach=48)
@@ -174,9 +174,9 @@ def test_a_grid_is_drawn_around_its_middle() -> None:
 
 
 def test_unit_vectors_are_bases_and_follow_the_seed() -> None:
-    vectors = numbers.unit_vectors(16, 3)
+    vectors = effects.unit_vectors(16, 3)
     assert torch.allclose(vectors[:16] @ vectors[:16].t(), torch.eye(16), atol=1e-5)
-    assert torch.equal(vectors, numbers.unit_vectors(16, 3)) and not torch.equal(vectors, numbers.unit_vectors(16, 4))
+    assert torch.equal(vectors, effects.unit_vectors(16, 3)) and not torch.equal(vectors, effects.unit_vectors(16, 4))
 
 
 def test_pictures_use_no_randomness_of_their_own() -> None:

@@ -14,7 +14,7 @@ from ordinate.core.encoding import FAMILIES
 from ordinate.core.errors import InputError
 from ordinate.core.parameters import Parameter
 from ordinate.core.parsing import parse_choice, parse_value, write_value
-from ordinate.report.encoding_numbers import Setting
+from ordinate.probes.encoding_effects import Setting
 
 WIDTH = 164  # of a control, in pixels: two fit side by side in a narrow window
 IN_VIEW = 4  # controls; those of other parameters are folded away until they are used

@@ -16,8 +16,8 @@ from ordinate.app.prose import prose
 from ordinate.core.encoding import EXTRAPOLATION, FAMILIES, Encoding, Paper
 from ordinate.core.errors import InputError, plugin_errors
 from ordinate.core.parsing import Choice, parse_choice
+from ordinate.probes.encoding_effects import Setting, make
 from ordinate.report.encoding_figures import EncodingFigures, encoding_figures
-from ordinate.report.encoding_numbers import Setting, make
 
 ACTS = {
     "token embeddings": ("embed",),

@@ -11,7 +11,7 @@ from typing import NoReturn
 import typer
 from typer import Option
 
-from ordinate.cli import analyze, bench, compare, lm, report, show, status, store, study, train
+from ordinate.cli import analyze, bench, compare, lm, probe, report, show, status, store, study, train
 from ordinate.cli import app as app_command
 from ordinate.cli import list as list_command
 from ordinate.core.errors import InputError, PluginWarning, brief
@@ -36,6 +36,7 @@ app.command("report")(report.run)
 app.command("analyze")(analyze.run)
 app.command("list")(list_command.run)
 app.command("show")(show.run)
+app.command("probe")(probe.run)
 app.command("train")(train.run)
 app.command("status")(status.run)
 app.add_typer(store.app, name="store")

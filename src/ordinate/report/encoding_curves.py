@@ -11,10 +11,10 @@ from torch import Tensor
 
 from ordinate.core.encoding import Encoding
 from ordinate.core.positions import AttentionContext
-from ordinate.report import encoding_numbers as numbers
+from ordinate.probes import encoding_effects as effects
+from ordinate.probes.encoding_effects import Setting
 from ordinate.report.chart import Chart, Heat, Number, Panel, Series, Shade, six_digits, thin
 from ordinate.report.colors import DASHES, Style, styles
-from ordinate.report.encoding_numbers import Setting
 
 MOST_CURVES, MOST_PANELS = 8, 4
 MOST_POINTS = 256  # of a curve
@@ -52,7 +52,7 @@ def draw_all(encoding: Encoding, seed: int, draw: Callable[[], Iterator[Picture]
         return "Drawn as it is before training." if trained else "", pictures
     if not trained:
         return "Nothing to draw: it leaves every embedding and every score as it is.", []
-    numbers.shaken(encoding, seed)
+    effects.shaken(encoding, seed)
     return "Before training it changes nothing: drawn with random values in place of trained ones.", list(draw())
 
 
@@ -85,7 +85,7 @@ def _of_sequence(case: Case, axis: int, count: int, words: str, measure: Measure
     """The last query looks back; where queries look both ways, the first looks ahead."""
     encoding = case.encoding
     whole = encoding.feature_width > 0 or encoding.overrides("score_mod")  # reads every token in between
-    context, at = numbers.along(encoding, axis, count, 1 if whole else -(-count // MOST_POINTS))
+    context, at = effects.along(encoding, axis, count, 1 if whole else -(-count // MOST_POINTS))
     last = len(at) - 1
     mean, ends = measure(context, last)
     mean, x = mean.flip(-1), at[last] - at.flip(0)

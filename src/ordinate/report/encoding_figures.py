@@ -9,11 +9,11 @@ from ordinate.core.encoding import Encoding
 from ordinate.core.errors import InputError
 from ordinate.core.parsing import parse_choice
 from ordinate.core.positions import AttentionContext
+from ordinate.probes import encoding_effects as effects
+from ordinate.probes.encoding_effects import Setting
 from ordinate.report import encoding_curves as curves
-from ordinate.report import encoding_numbers as numbers
 from ordinate.report.chart import Chart, Figure, Heat, Panel, Shade, file_names
 from ordinate.report.encoding_curves import Case, Measured, Summary, array, side
-from ordinate.report.encoding_numbers import Setting
 
 MOST_POINTS = 256  # along a table, and of a curve
 MOST_CELLS = 128  # along the side of a matrix
@@ -64,8 +64,8 @@ def encoding_figures(text: str, setting: Setting) -> EncodingFigures:
     choices = parse_choice(text)
     if len(choices) != 1:
         raise InputError(f"one encoding at a time, got {text!r}")
-    encoding = numbers.make(choices[0].name, dict(choices[0].parameters), setting).eval()
-    setting, refusal = _within(encoding, setting)
+    encoding = effects.make(choices[0].name, dict(choices[0].parameters), setting).eval()
+    setting, refusal = effects.within(encoding, setting)
     case = Case(choices[0].name, encoding, setting)
     remark, found = curves.draw_all(encoding, setting.seed, lambda: _figures(case))
     names = file_names(figure.name for figure in found)
@@ -73,21 +73,10 @@ def encoding_figures(text: str, setting: Setting) -> EncodingFigures:
     return EncodingFigures(figures, (*filter(None, [remark]), *_what_is_drawn(encoding)), refusal)
 
 
-def _within(encoding: Encoding, setting: Setting) -> tuple[Setting, str]:
-    """No farther than the encoding goes, and its own words for that."""
-    try:
-        encoding.check_range(numbers.along(encoding, 0, setting.reach)[0].k)
-    except InputError as error:
-        if encoding.max_positions < setting.reach:
-            return replace(setting, reach=encoding.max_positions), str(error)
-        raise
-    return setting, ""
-
-
 def _what_is_drawn(encoding: Encoding) -> Iterator[str]:
     """What the drawn tokens are, for encodings that look at more than positions."""
     if "tokens" in encoding.extra_inputs:
-        yield f"The drawn text is {numbers.TEXT.strip()} again and again."
+        yield f"The drawn text is {effects.TEXT.strip()} again and again."
     if "segments" in encoding.extra_inputs:
         yield "The second half of the drawn tokens is another segment."
     if "relation" in encoding.extra_inputs:
@@ -110,13 +99,13 @@ def _figures(case: Case) -> Iterator[Figure]:
 
 def _added(case: Case) -> Iterator[Figure]:
     encoding, length, reach = case.encoding, case.setting.length, case.setting.reach
-    context, at = numbers.along(encoding, 0, reach)
-    values = numbers.added(encoding, context)
+    context, at = effects.along(encoding, 0, reach)
+    values = effects.added(encoding, context)
     if not values.any():
         yield from _taken(case)
         return
     if encoding.shape.axes > 1:
-        cells = numbers.added(encoding, numbers.on_grid(encoding, side(case)))
+        cells = effects.added(encoding, effects.on_grid(encoding, side(case)))
         alike = torch.cosine_similarity(cells, cells[len(cells) // 2][None], dim=-1)
         yield from curves.grid_map(case, "map", "Similarity around the middle of a grid", alike[None], "cosine")
     down = -(-encoding.shape.dim // MOST_CHANNELS)
@@ -152,13 +141,13 @@ def _taken(case: Case) -> Iterator[Figure]:
     """For encodings that add what neighbors hold."""
     encoding, title = case.encoding, "How much a token takes from its neighbors"
     if encoding.shape.axes > 1:
-        context = numbers.on_grid(encoding, side(case))
-        arrived = numbers.taken(encoding, context, context.k.length // 2)
+        context = effects.on_grid(encoding, side(case))
+        arrived = effects.taken(encoding, context, context.k.length // 2)
         yield from curves.grid_map(case, "map", title, arrived[None], "share")
         return
-    context, at = numbers.along(encoding, 0, case.setting.length)
+    context, at = effects.along(encoding, 0, case.setting.length)
     giver = 0 if encoding.shape.causal else case.setting.length // 2
-    lines = [Measured("", at - giver, numbers.taken(encoding, context, giver))]
+    lines = [Measured("", at - giver, effects.taken(encoding, context, giver))]
     yield from curves.distance_chart(case, "taken", title, "what arrives", TAKEN, lines)
 
 
@@ -166,12 +155,12 @@ def _turned(case: Case) -> Iterator[Figure]:
     encoding, seed = case.encoding, case.setting.seed
 
     def measure(context: AttentionContext, looks: int) -> Summary:
-        return curves.summary(numbers.equal_scores(encoding, context, looks, seed))
+        return curves.summary(effects.equal_scores(encoding, context, looks, seed))
 
     yield from curves.by_distance(case, "score", "Score of equal vectors, by distance", "score", EQUAL, measure)
     if encoding.shape.axes > 1:
-        context = numbers.on_grid(encoding, side(case))
-        scores = numbers.equal_scores(encoding, context, context.k.length // 2, seed).mean(dim=0)
+        context = effects.on_grid(encoding, side(case))
+        scores = effects.equal_scores(encoding, context, context.k.length // 2, seed).mean(dim=0)
         yield from curves.grid_map(case, "map", "Score of equal vectors around the middle of a grid", scores, "score")
     if encoding.overrides("rotate"):
         yield from _channels(case)
@@ -182,14 +171,14 @@ def _channels(case: Case) -> Iterator[Figure]:
     axes, angles, panels = range(encoding.shape.axes), {}, list[Panel]()
     step = -(-setting.reach // MOST_POINTS)
     for axis in axes:
-        turned = numbers.turns(encoding, axis, setting.seed)
+        turned = effects.turns(encoding, axis, setting.seed)
         if turned is None or not (turned > 1e-9).any():
             continue
         prefix = f"axis {axis + 1}" if len(axes) > 1 else ""
         for label, angle in curves.heads(turned.movedim(1, 0), most=4):
             angles[", ".join(filter(None, (prefix, label)))] = array(angle)
         if not encoding.feature_width:
-            panels.append(Panel(prefix, array(numbers.channel_scores(encoding, axis, setting.reach, step))))
+            panels.append(Panel(prefix, array(effects.channel_scores(encoding, axis, setting.reach, step))))
     if angles:
         yield curves.wavelengths(case, angles)
     if panels:
@@ -203,19 +192,19 @@ def _biased(case: Case) -> Iterator[Figure]:
     encoding = case.encoding
 
     def measure(context: AttentionContext, looks: int) -> Summary:
-        values = numbers.biases(encoding, context)
+        values = effects.biases(encoding, context)
         assert values is not None
         return values[:, looks], None
 
     yield from curves.by_distance(case, "bias", "Bias by distance", "bias", BIAS, measure)
     if encoding.shape.axes > 1:
-        context = numbers.on_grid(encoding, side(case))
+        context = effects.on_grid(encoding, side(case))
         values, _ = measure(context, context.k.length // 2)
         yield from curves.grid_map(case, "bias map", "Bias around the middle of a grid", values, "bias")
         return
     step = -(-case.setting.reach // MOST_CELLS)
-    context, _ = numbers.along(encoding, 0, case.setting.reach, step)
-    matrix = numbers.biases(encoding, context)
+    context, _ = effects.along(encoding, 0, case.setting.reach, step)
+    matrix = effects.biases(encoding, context)
     if matrix is None or curves.flat(matrix):
         return
     if context.visible is not None:
@@ -227,13 +216,13 @@ def _changed(case: Case) -> Iterator[Figure]:
     encoding, setting = case.encoding, case.setting
 
     def measure(context: AttentionContext, looks: int) -> Summary:
-        changed = numbers.changes(encoding, context, looks, setting.seed)
+        changed = effects.changes(encoding, context, looks, setting.seed)
         return curves.summary(changed.flatten(0, 1)[:, None])  # all heads together
 
     title = "Change of scores, random contents"
     drawn = list(curves.by_distance(case, "change", title, "change", CHANGE, measure))
     yield from drawn
     if drawn and encoding.shape.axes == 1:
-        context, _ = numbers.along(encoding, 0, min(setting.reach, MOST_TOKENS))
-        shares, title = numbers.shares(encoding, context, setting.seed).log2(), "Whom tokens prefer, random contents"
+        context, _ = effects.along(encoding, 0, min(setting.reach, MOST_TOKENS))
+        shares, title = effects.shares(encoding, context, setting.seed).log2(), "Whom tokens prefer, random contents"
         yield curves.matrices(case, "attention", title, shares, 1, "doublings", PREFERENCE)

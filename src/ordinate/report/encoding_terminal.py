@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ordinate.core.encoding import Encoding
-from ordinate.report import encoding_numbers as numbers
+from ordinate.probes import encoding_effects as effects
+from ordinate.probes.encoding_effects import Setting
 from ordinate.report.encoding_curves import draw_all, flat, heads
-from ordinate.report.encoding_numbers import Setting
 
 TOKENS = 64  # of the text: with the numbers beside them, they fit into 80 columns
 SIDE = 15  # rows and columns of the grid: odd, so that there is a middle
@@ -31,7 +31,7 @@ class TextPicture:
 
 def text_pictures(name: str, **parameters: Any) -> tuple[str, list[TextPicture]]:
     """A remark to print above the pictures, or empty, and the pictures."""
-    encoding = numbers.make(name, parameters, SETTING).eval()
+    encoding = effects.make(name, parameters, SETTING).eval()
     return draw_all(encoding, SETTING.seed, lambda: _pictures(encoding))
 
 
@@ -54,7 +54,7 @@ def _pictures(encoding: Encoding) -> Iterator[TextPicture]:
 def _measured(encoding: Encoding) -> Iterator[tuple[str, Tensor]]:
     """Titles with values by key, on text by distance. The last token of a text is the query, the middle of a grid."""
     text = encoding.shape.axes == 1
-    context = numbers.along(encoding, 0, TOKENS)[0] if text else numbers.on_grid(encoding, SIDE)
+    context = effects.along(encoding, 0, TOKENS)[0] if text else effects.on_grid(encoding, SIDE)
     query = context.q.length - 1 if text else context.q.length // 2
 
     def by_head(title: str, values: Tensor) -> Iterator[tuple[str, Tensor]]:
@@ -63,7 +63,7 @@ def _measured(encoding: Encoding) -> Iterator[tuple[str, Tensor]]:
             yield f"{title}, {label}" if label else title, row
 
     if encoding.overrides("embed"):
-        added = numbers.added(encoding, context)
+        added = effects.added(encoding, context)
         if added.any():
             similar = torch.cosine_similarity(added, added[query : query + 1], dim=-1)
             yield from by_head("Similarity of the added vectors", similar[None])
@@ -73,14 +73,14 @@ def _measured(encoding: Encoding) -> Iterator[tuple[str, Tensor]]:
                 yield f"The added vectors: {len(some)} of {len(added[0])} channels, by position", varying[some]
         else:
             source = "each before it" if text else "the one at ()"
-            yield f"How much a token takes from {source}", numbers.taken(encoding, context, 0 if text else query)
+            yield f"How much a token takes from {source}", effects.taken(encoding, context, 0 if text else query)
     if encoding.overrides("rotate", "qk_scores"):
-        scores = numbers.equal_scores(encoding, context, query, SETTING.seed)
+        scores = effects.equal_scores(encoding, context, query, SETTING.seed)
         yield from by_head("Score of equal vectors", scores.mean(dim=0))
-    if (bias := numbers.biases(encoding, context)) is not None:
+    if (bias := effects.biases(encoding, context)) is not None:
         yield from by_head("Bias", bias[:, query])
     if encoding.overrides("qk_scores", "score_mod") and encoding.family != "rotation":
-        changes = numbers.changes(encoding, context, query, SETTING.seed)
+        changes = effects.changes(encoding, context, query, SETTING.seed)
         mean, noise = changes.mean(dim=0), changes.std(dim=0).max().item() / math.sqrt(len(changes))
         if (mean.max() - mean.min()).item() > 8 * noise:
             yield from by_head("Mean change of scores, random contents", mean)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ordinate import encodings
 from ordinate.core.encoding import Encoding
-from ordinate.core.errors import AxesError, CausalError
+from ordinate.core.errors import AxesError, CausalError, InputError
 from ordinate.core.positions import AttentionContext, Positions
 from ordinate.core.seeds import generator
 
@@ -52,6 +52,17 @@ def make(name: str, parameters: dict[str, Any], setting: Setting) -> Encoding:
     raise refusals[0]
 
 
+def within(encoding: Encoding, setting: Setting) -> tuple[Setting, str]:
+    """No farther than the encoding goes, and its own words for that."""
+    try:
+        encoding.check_range(along(encoding, 0, setting.reach)[0].k)
+    except InputError as error:
+        if encoding.max_positions < setting.reach:
+            return replace(setting, reach=encoding.max_positions), str(error)
+        raise
+    return setting, ""
+
+
 def shaken(encoding: Encoding, seed: int) -> None:
     """Random values in place of trained ones."""
     source = generator(seed, "pictures", "weights")
@@ -60,10 +71,12 @@ def shaken(encoding: Encoding, seed: int) -> None:
             weight.copy_(torch.randn(weight.shape, generator=source) * 0.5)
 
 
-def along(encoding: Encoding, axis: int, count: int, step: int = 1) -> tuple[AttentionContext, Tensor]:
+def along(
+    encoding: Encoding, axis: int, count: int, step: int = 1, dtype: torch.dtype = torch.long
+) -> tuple[AttentionContext, Tensor]:
     """Tokens along one axis, on every `step`-th position up to the last of `count`; and their positions."""
     at = torch.arange((count - 1) % step, count, step)
-    positions = torch.zeros(1, len(at), encoding.shape.axes, dtype=torch.long)
+    positions = torch.zeros(1, len(at), encoding.shape.axes, dtype=dtype)
     positions[0, :, axis] = at
     return _pair(encoding, Positions(positions, first=0 if encoding.shape.axes == step == 1 else None)), at
 
@@ -86,9 +99,9 @@ def _pair(encoding: Encoding, positions: Positions) -> AttentionContext:
 
 
 @torch.no_grad()
-def added(encoding: Encoding, context: AttentionContext) -> Tensor:
+def added(encoding: Encoding, context: AttentionContext, dtype: torch.dtype = torch.float32) -> Tensor:
     """The vector that is added to each token: [n, d]."""
-    return encoding.embed(torch.zeros(1, context.k.length, encoding.shape.dim), context.k)[0]
+    return encoding.embed(torch.zeros(1, context.k.length, encoding.shape.dim, dtype=dtype), context.k)[0]
 
 
 @torch.no_grad()
@@ -128,13 +141,15 @@ def equal_scores(encoding: Encoding, context: AttentionContext, looks: int, seed
 
 
 @torch.no_grad()
-def turns(encoding: Encoding, axis: int, seed: int) -> Tensor | None:
+def turns(encoding: Encoding, axis: int, seed: int, tokens: int = 2) -> Tensor | None:
     """The angle by which each channel turns from one token to the next: [steps, h, e]. One step from position 0 gives
-    it exactly, unless content decides. None for what is no turning: a channel's part in scores is not linear."""
-    shape = encoding.shape
-    context, _ = along(encoding, axis, DRAWS + 1 if encoding.feature_width else 2)
+    it exactly, unless content decides. None for what is no turning: a channel's part in scores is not linear.
+
+    `tokens`: the length of the text, on which the angles of some encodings depend."""
+    shape, steps = encoding.shape, DRAWS if encoding.feature_width else 1
+    context, _ = along(encoding, axis, max(tokens, steps + 1))
     channels = torch.eye(shape.head_dim)[:, None, None].expand(-1, shape.heads, context.k.length, -1).contiguous()
-    turned, double = (_rotated(encoding, context, x, x, seed)[0] for x in (channels, 2 * channels))
+    turned, double = (_rotated(encoding, context, x, x, seed)[0][:, :, : steps + 1] for x in (channels, 2 * channels))
     if not torch.allclose(double, 2 * turned, rtol=1e-4, atol=1e-6):
         return None
     before, after = turned[:, :, :-1].double(), turned[:, :, 1:].double()
@@ -174,6 +189,18 @@ def changes(encoding: Encoding, context: AttentionContext, looks: int, seed: int
     plain = (q[:, :, looks, None] * k).sum(dim=-1) * encoding.shape.head_dim**-0.5
     changed: Tensor = _scores(encoding, context, q, k, seed, looks)[:, :, 0] - plain
     return changed
+
+
+@torch.no_grad()
+def whole_scores(encoding: Encoding, context: AttentionContext, looks: int, seed: int, *, equal: bool) -> Tensor:
+    """The scores of token `looks` with all that it sees, biases included, for random contents: [draws, h, k]. `equal`:
+    every key has the content of the query."""
+    q, k = _contents(encoding, context, seed)
+    if equal:
+        q = k = q[:, :, looks : looks + 1].expand_as(k)
+    scores, bias = _scores(encoding, context, q, k, seed, looks), encoding.bias(context.query_block(looks, looks + 1))
+    whole: Tensor = (scores if bias is None else scores + bias)[:, :, 0]
+    return whole
 
 
 @torch.no_grad()

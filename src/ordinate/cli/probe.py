@@ -1,0 +1,154 @@
+"""`ordinate probe`: what an encoding does, and what a trained run does with it."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typer import Argument, Option
+
+from ordinate.cli.console import console, say
+from ordinate.cli.options import RUNS, AsJson, StoreFolder
+from ordinate.core.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from ordinate.report.probe_report import ProbeReport
+
+
+def run(
+    what: str | None = Argument(
+        None, metavar="ENCODING|RUN", help="An encoding, as in rope or 'rope(base=500000)'; or the id of a run."
+    ),
+    parameters: list[str] = Argument(None, metavar="[KEY=VALUE ...]", help="Parameters of the encoding."),
+    store: StoreFolder = RUNS,
+    head: str | None = Option(None, "--head", metavar="LAYER.HEAD", help="All numbers of one head of the run."),
+    sequences: int | None = Option(
+        None, "--sequences", help="Sequences to probe with (default: 128, fewer long ones; --hf: 32)."
+    ),
+    folder: Path | None = Option(None, "--hf", metavar="DIR", help="Probe a causal model of transformers in a folder."),
+    text: Path | None = Option(None, "--text", metavar="FILE", help="--hf: text to read (default: random tokens)."),
+    length: int | None = Option(None, "--length", help="--hf: tokens of a sequence (default: 64)."),
+    output: Path | None = Option(None, "--output", "-o", help="File to write: .html, .json, .png or .pdf."),
+    as_json: AsJson = False,
+) -> None:
+    """Say what an encoding does, or what a trained run or model does: heads, position by layer, interventions."""
+    from ordinate.report.probe_report import known_format
+
+    if output is not None:
+        known_format(output)
+    if folder is not None:
+        if what is not None or head is not None:
+            raise InputError(f"--hf probes one model alone: leave out {what or '--head'}")
+        _transformers(folder, text, sequences, length, output, as_json)
+        return
+    if text is not None or length is not None:
+        raise InputError(f"--{'text' if text is not None else 'length'} belongs to --hf: leave it out")
+    if what is None:
+        raise InputError("probe needs an encoding, a run's id, or --hf with the folder of a model")
+    _named(what, parameters or [], store, head, sequences, output, as_json)
+
+
+def _named(
+    what: str, parameters: Sequence[str], store: Path, head: str | None, sequences: int | None, output: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """An encoding by its name, or a run by the first digits of its id."""
+    from ordinate import encodings
+
+    name = what.partition("(")[0].partition("+")[0].strip()
+    if name in encodings.names():
+        if head is not None or sequences is not None:
+            option = "--head" if head is not None else "--sequences"
+            raise InputError(f"{option} belongs to a run, and {name} is an encoding: leave it out")
+        _encoding(what, parameters, output, as_json)
+    elif re.fullmatch("[0-9a-f]{1,12}", what):
+        if parameters:
+            raise InputError(f"a run has its settings already: leave {parameters[0]!r} out")
+        _run(what, store, head, sequences, output, as_json)
+    else:
+        raise InputError(f"{what!r} is no encoding and no run's id: {nearest(name, encodings.names())}")
+
+
+def _encoding(what: str, parameters: Sequence[str], output: Path | None, as_json: bool) -> None:
+    from ordinate.core.parsing import parse_pairs, write_value
+    from ordinate.probes.encoding_probe import probe_encoding
+    from ordinate.report.probe_report import encoding_report
+
+    if parameters:
+        if "(" in what:
+            raise InputError(f"parameters were given twice, in {what!r} and after it: write them in one place")
+        pairs = ",".join(f"{key}={write_value(value)}" for key, value in parse_pairs(list(parameters)).items())
+        what = f"{what}({pairs})"
+    probe = probe_encoding(what)
+    _give(probe, encoding_report(probe), output, as_json)
+
+
+def _run(start: str, store: Path, head: str | None, sequences: int | None, output: Path | None, as_json: bool) -> None:
+    from ordinate.probes.run_probe import probe_run
+    from ordinate.report.probe_report import run_report
+    from ordinate.store import open_store
+
+    runs = open_store(store)
+    runs.check_place()
+    stored = runs.find(start)
+    probe = probe_run(stored, sequences, _head(head))
+    _give(probe, run_report(probe, stored.folder), output, as_json)
+
+
+def _transformers(
+    folder: Path, text: Path | None, sequences: int | None, length: int | None, output: Path | None, as_json: bool
+) -> None:
+    from ordinate.probes.transformers_probe import LENGTH, SEQUENCES, open_transformers, probe_transformers
+    from ordinate.report.probe_report import transformers_report
+
+    count = SEQUENCES if sequences is None else sequences
+    subject = open_transformers(folder, text, count, LENGTH if length is None else length)
+    probe = probe_transformers(subject)
+    _give(probe, transformers_report(probe, subject), output, as_json)
+
+
+def _head(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    if not (found := re.fullmatch(r"(\d{1,4})\.(\d{1,4})", text)):
+        raise InputError(f"--head takes a layer and a head, as in 1.2, got {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def _give(probe: object, report: "ProbeReport", output: Path | None, as_json: bool) -> None:
+    """To a file, as JSON, or to the terminal."""
+    from ordinate.report.probe_report import write_report
+    from ordinate.results.serialize import write
+
+    content = json.dumps(write(probe), indent=1)
+    if output is not None:
+        say(*map(str, write_report(report, f"{content}\n", output)))
+    elif as_json:
+        print(content)
+    else:
+        _show(report)
+
+
+def _show(report: "ProbeReport") -> None:
+    """The title, a sentence for each probe, and tables."""
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console(120)
+    out.print(Text(report.title, "bold"))
+    sentences = Table(box=None, show_header=False, pad_edge=False)
+    sentences.add_column(style="bold", no_wrap=True)
+    sentences.add_column(overflow="fold")
+    for topic, sentence in report.lines:
+        sentences.add_row(topic, Text(sentence))
+    out.print(sentences)
+    for table in report.tables:
+        drawn = Table(title=table.title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        for column in table.columns:
+            drawn.add_column(column.title, justify="right" if column.form else "left")
+        for cells in table.texts(str, "{}"):
+            drawn.add_row(*map(Text, cells))
+        out.print("", drawn)
+        if table.note:
+            out.print(Text(table.note, "dim"))

@@ -1,0 +1,1 @@
+"""What an encoding does, and what a trained model does with it: measurements from outside."""
