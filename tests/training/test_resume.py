@@ -44,7 +44,7 @@ def die() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("checked_often")
-@pytest.mark.parametrize(("mode", "kills"), [(mode, 8 if mode == "fresh batches" else 2) for mode in MODES])
+@pytest.mark.parametrize(("mode", "kills"), [(mode, 4 if mode == "fresh batches" else 1) for mode in MODES])
 def test_killed_at_random_moments(mode: str, kills: int, tmp_path: Path) -> None:
     config, moments = small(steps=60, **MODES[mode]), random.Random(mode)
     stores = (Store(tmp_path / str(number)) for number in count())
