@@ -48,7 +48,7 @@ test test-all: install
 	$(BIN)/python tests/browser/find_chromium.py
 	$(MAKE) --no-print-directory --jobs 3 SAMPLE='$(SAMPLE)' check checked unchecked
 
-# Its output comes as a whole, when it has ended, so that it does not get between the lines of the others.
+# Its output comes when it has ended, so that it does not get between the lines of the others; the file has it before.
 checked: install
 	@$(PYTEST) -n 1 $(SAMPLE) $(CHECKED) > .venv/checked.txt 2>&1; code=$$?; cat .venv/checked.txt; exit $$code
 

@@ -14,6 +14,12 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page
 
+# Nothing moves: without a graphics card, a processor paints what turns while a page is being drawn.
+STILL = """
+const still = new CSSStyleSheet();
+still.replaceSync("*, *::before, *::after { animation: none !important; transition: none !important; }");
+document.adoptedStyleSheets = [still];
+"""
 _tokens: dict[str, str] = {}  # by address
 
 
@@ -78,6 +84,7 @@ def listens(port: int) -> bool:
 def open_page(browser: Browser, address: str, width: int = 1400) -> Page:
     """A new page that has the app's token, as if its printed address had been opened before."""
     page = browser.new_page(viewport={"width": width, "height": 1400})
+    page.add_init_script(STILL)
     name = f"ordinate-{urlsplit(address).port}"
     page.context.add_cookies([{"name": name, "value": _tokens[address], "url": address, "sameSite": "Strict"}])
     return page
