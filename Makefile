@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
-.PHONY: install demo check test test-all test-gpu fuzz app bench clean
+.PHONY: install demo check test test-all checked unchecked test-gpu fuzz app bench clean
 
 install: $(READY)
 
@@ -36,17 +36,24 @@ check: install
 
 # Shapes are checked at every call where tensors are computed with. The other tests, and the contracts, which are the
 # most and call what these call, run without: the checks take a third of their time.
-CHECKED := tests/core tests/interop tests/lm tests/model tests/oracle tests/probes tests/statistics tests/tasks tests/training
-# Workers with one torch thread each use two cores better than one with two; a third works while one waits.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 20
+CHECKED := $(addprefix tests/,core interop lm model oracle probes statistics tasks training)
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --dist loadfile --no-loadscope-reorder --durations 20
 SAMPLE := --sample
 
 # `test` runs every contract once and one in four of its further shapes, others at every commit; `test-all` runs all.
+# Static checks and both kinds of tests run side by side: workers with one torch thread each, more of them than there
+# are cores because some wait, and no core idles while the last file of one kind is at work.
 test-all: SAMPLE :=
-test test-all: check
+test test-all: install
 	$(BIN)/python tests/browser/find_chromium.py
-	$(PYTEST) $(SAMPLE) $(CHECKED)
-	ORDINATE_UNCHECKED=1 $(PYTEST) $(SAMPLE) $(addprefix --ignore=,$(CHECKED))
+	$(MAKE) --no-print-directory --jobs 3 SAMPLE='$(SAMPLE)' check checked unchecked
+
+# Its output comes when it has ended, so that it does not get between the lines of the others; the file has it before.
+checked: install
+	@$(PYTEST) -n 1 $(SAMPLE) $(CHECKED) > .venv/checked.txt 2>&1; code=$$?; cat .venv/checked.txt; exit $$code
+
+unchecked: install
+	ORDINATE_UNCHECKED=1 $(PYTEST) -n 2 $(SAMPLE) $(addprefix --ignore=,$(CHECKED))
 
 # What only a GPU can show: training in bfloat16 through the FlexAttention and SDPA kernels, packed documents, exact
 # resumption and branches on CUDA, pinned rows, and two processes with nccl (copies and shards), which need two GPUs.

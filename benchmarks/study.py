@@ -27,8 +27,8 @@ ENCODINGS = ",".join(KINDS)
 COMPARE = """
 import json, sys
 from ordinate import compare
-seeds, settings = json.loads(sys.argv[2])
-compare("k_back", sys.argv[3], seeds=seeds, store=sys.argv[1], **settings)
+seeds, workers, settings = json.loads(sys.argv[2])
+compare("k_back", sys.argv[3], seeds=seeds, store=sys.argv[1], workers=workers, **settings)
 """
 
 
@@ -63,9 +63,9 @@ class Bench:
         finally:
             pool.close()
 
-    def study(self) -> float:
+    def study(self, workers: int | None) -> float:
         """Seconds for twice as many runs, from the start of Python to the verdict."""
-        settings = json.dumps([self.seeds, self.settings])
+        settings = json.dumps([self.seeds, workers, self.settings])
         return _seconds([sys.executable, "-c", COMPARE, str(self.store()), settings, ENCODINGS])
 
     def bookkeeping(self) -> float:
@@ -100,7 +100,7 @@ def run(rounds: int = 3, tiny: bool = False) -> dict[str, list[Row]]:
             one.append(bench.workers(1, 1))
             two.append(one[0] if tiny else bench.workers(2, 1))  # processes that load torch take the time of a tiny run
             threads.append(one[0] if tiny else bench.workers(1, 2))
-            study.append(bench.study())
+            study.append(bench.study(0 if tiny else None))
             loop.append(_seconds([sys.executable, "-m", "benchmarks.plain_loop", str(seeds), json.dumps(settings)]))
             bookkeeping_seconds = bench.bookkeeping()
     share = bookkeeping_seconds / min(study)

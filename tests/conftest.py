@@ -27,6 +27,14 @@ settings.load_profile("ordinate")
 ONE_IN = 4
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_disk() -> Iterator[None]:
+    """Nothing waits for the disk: what a sync adds shows after a power cut, and tests end processes, not machines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which refuses the same descriptors
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     """Tests draw their inputs from torch's global generator; the package itself never does."""

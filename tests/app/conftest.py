@@ -1,11 +1,13 @@
 """Pages drawn without a browser, over a store that nothing was trained for by the test itself."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from ordinate.app.pages import PAGES
@@ -32,6 +34,14 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = tmp_path_factory.mktemp("trained")
         compare(TASK, "rope,alibi", seeds=2, store=folder, workers=0, lr=0.01, **TINY)
     return folder
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _scanned_once() -> Iterator[None]:
+    """Else every AppTest reads the metadata of all installed packages, in search of components: a third of its time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,12 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page
 
+# Nothing moves: without a graphics card, a processor paints what turns while a page is being drawn.
+STILL = """
+const still = new CSSStyleSheet();
+still.replaceSync("*, *::before, *::after { animation: none !important; transition: none !important; }");
+document.adoptedStyleSheets = [still];
+"""
 _tokens: dict[str, str] = {}  # by address
 
 
@@ -37,13 +43,19 @@ class AppServer:
 
 @contextmanager
 def serve(store: Path, cache: Path, folder: Path | None = None, **environment: str) -> Iterator[AppServer]:
-    """Start the app on a free port; at the end nothing listens there any more."""
+    """Start the app on a free port, on one core, so that what it starts leaves the others to whoever looks at it.
+
+    At the end nothing listens there any more.
+    """
     port = free_port()
     command = [sys.executable, "-m", "ordinate", "app", "--no-browser", "--port", str(port), "--store", str(store)]
     more = os.environ | {"XDG_CACHE_HOME": str(cache)} | environment
     log = cache / f"server-{port}.txt"
     with open(log, "w") as output:
-        process = subprocess.Popen(command, env=more, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, env=more, cwd=folder, stdout=output, stderr=subprocess.STDOUT,
+            preexec_fn=lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))}),
+        )  # fmt: skip
     try:
         while not (found := re.search(r"^Ordinate: http://127\.0\.0\.1:\d+/\?token=(\S+)", log.read_text(), re.M)):
             assert process.poll() is None, log.read_text()
@@ -72,6 +84,7 @@ def listens(port: int) -> bool:
 def open_page(browser: Browser, address: str, width: int = 1400) -> Page:
     """A new page that has the app's token, as if its printed address had been opened before."""
     page = browser.new_page(viewport={"width": width, "height": 1400})
+    page.add_init_script(STILL)
     name = f"ordinate-{urlsplit(address).port}"
     page.context.add_cookies([{"name": name, "value": _tokens[address], "url": address, "sameSite": "Strict"}])
     return page

@@ -111,7 +111,7 @@ def test_a_comparison_from_start_to_report(browser: Browser, tab: Tab, address: 
     page.goto(f"{address}/?{TINY}&steps=20000&budget=fixed")  # does not end before it is stopped
     page.get_by_role("button", name="Start").click(timeout=SLOW)
     expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=SLOW)
-    expect(page.get_by_text("Starting 2 workers").or_(page.get_by_text("of all steps"))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Starting 1 worker").or_(page.get_by_text("of all steps"))).to_be_visible(timeout=SLOW)
     expect(page.get_by_text("training loss").first).to_be_visible(timeout=SLOW)
     expect(page.get_by_text("of all steps")).to_be_visible(timeout=SLOW)
     points = "document.querySelectorAll('.js-plotly-plot')[1]?.data?.[0]?.x?.length ?? 0"

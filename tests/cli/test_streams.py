@@ -28,8 +28,8 @@ def shell(line: str, folder: Path, **environment: str) -> "subprocess.CompletedP
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("ordinate list tasks >&-", 0),
-        ("ordinate list tasks 2>&- >&- <&-", 0),
+        ("ordinate status --json >&-", 0),
+        ("ordinate status --json 2>&- >&- <&-", 0),
         ("ordinate show nothing 2>&-", 2),
         ("ordinate list encodings | head -c 0", 1),
     ],
@@ -40,7 +40,7 @@ def test_nobody_listens(line: str, code: int, tmp_path: Path) -> None:
 
 
 def test_a_full_device_is_told(tmp_path: Path) -> None:
-    done = shell("ordinate list tasks > /dev/full", tmp_path)
+    done = shell("ordinate status --json > /dev/full", tmp_path)
     assert done.returncode == 1 and done.stderr.startswith("ordinate: No space left on device")
 
 

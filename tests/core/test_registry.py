@@ -45,6 +45,40 @@ def run(*command: str, path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+# Loads torch once and forks for every command.
+COMMANDS = """
+import json, os, sys, tempfile
+import ordinate.training
+from ordinate.cli import main
+ends = []
+for arguments in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = os.fork()
+        if not process:
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            sys.argv, code = ["ordinate", *arguments], 0
+            try:
+                main()
+            except SystemExit as end:
+                code = end.code
+            finally:
+                sys.stdout.flush()
+                os._exit(code or 0)
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        out.seek(0), err.seek(0)
+        ends.append([code, out.read(), err.read()])
+print(json.dumps(ends))
+"""
+
+
+def commands(*lines: str, path: Path) -> list[tuple[int, str, str]]:
+    """The exit code of each command, and what it printed to standard output and standard error."""
+    done = run("-c", COMMANDS, json.dumps([line.split() for line in lines]), path=path)
+    assert done.returncode == 0, done.stderr
+    return [(code, out, err) for code, out, err in json.loads(done.stdout)]
+
+
 @pytest.mark.slow
 def test_a_plugin_is_listed_and_usable_in_a_model(tmp_path: Path) -> None:
     (tmp_path / "root_distance.py").write_text(PLUGIN)
@@ -53,16 +87,17 @@ def test_a_plugin_is_listed_and_usable_in_a_model(tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: root-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[ordinate.encodings]\nroot_distance = root_distance\n")
 
-    listed = run("-c", "from ordinate.cli import main; main()", "list", "encodings", "--json", path=tmp_path)
-    assert "root_distance" in [item["name"] for item in json.loads(listed.stdout)]
-
     code = textwrap.dedent("""
-        import torch
+        import sys, torch
         from ordinate import ModelConfig, Transformer
+        from ordinate.cli import main
         model = Transformer(ModelConfig(vocabulary=5, encoding="root_distance(slope=2)"))
-        print(tuple(model(torch.zeros(1, 9, dtype=torch.long)).shape))
+        print(tuple(model(torch.zeros(1, 9, dtype=torch.long)).shape), flush=True)
+        sys.argv = "ordinate list encodings --json".split()
+        main()
     """)
-    assert run("-c", code, path=tmp_path).stdout.strip() == "(1, 9, 5)"
+    shape, _, listed = run("-c", code, path=tmp_path).stdout.partition("\n")
+    assert shape == "(1, 9, 5)" and "root_distance" in [item["name"] for item in json.loads(listed)]
 
 
 def test_a_file_in_the_folder_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,14 +133,13 @@ def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[ordinate.encodings]\nbroken = no_such_module\n")
-    shown = run("-c", "from ordinate.cli import main; main()", "show", "broken", path=tmp_path)
-    assert shown.returncode == 2
-    assert "no_such_module, which cannot be loaded" in shown.stderr
-    assert "Traceback" not in shown.stderr
-    listed = run("-c", "from ordinate.cli import main; main()", "list", "encodings", path=tmp_path)
-    assert listed.returncode == 1
-    assert "no_such_module" in listed.stderr
-    assert "rope" in listed.stdout  # one that is broken does not hide the others
+    (shown, _, complaint), (listed, names, warning) = commands("show broken", "list encodings", path=tmp_path)
+    assert shown == 2
+    assert "no_such_module, which cannot be loaded" in complaint
+    assert "Traceback" not in complaint
+    assert listed == 1
+    assert "no_such_module" in warning
+    assert "rope" in names  # one that is broken does not hide the others
 
 
 def install_worse(folder: Path, code: str, patch: pytest.MonkeyPatch) -> None:
@@ -155,11 +189,12 @@ def test_a_plugin_cannot_take_the_name_of_a_built_in_encoding(tmp_path: Path) ->
         "ordinate: encoding 'rope' is the built-in one: the plug-in no_such_module has the same name and is ignored,"
         " rename that one to use it\n"
     )
-    for arguments in (("show", "rope"), ("train", "k_back", "-e", "rope", "--dry-run"), ("list", "encodings")):
-        shown = run("-c", "from ordinate.cli import main; main()", *arguments, path=tmp_path)
-        assert shown.returncode == 0 and shown.stderr.count(words) == 1 and "Warning" not in shown.stderr
-    other = run("-c", "from ordinate.cli import main; main()", "show", "alibi", path=tmp_path)
-    assert other.returncode == 0 and other.stderr == ""
+    *using, other = commands(
+        "show rope", "train k_back -e rope --dry-run", "list encodings", "show alibi", path=tmp_path
+    )
+    for code, _, warning in using:
+        assert code == 0 and warning.count(words) == 1 and "Warning" not in warning
+    assert other[0] == 0 and other[2] == ""
 
 
 def test_only_its_own_file_names_an_encoding() -> None:

@@ -44,8 +44,9 @@ def die() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("checked_often")
-@pytest.mark.parametrize(("mode", "kills"), [(mode, 8 if mode == "fresh batches" else 2) for mode in MODES])
-def test_killed_at_random_moments(mode: str, kills: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_killed_at_random_moments(mode: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    kills = (4 if mode == "fresh batches" else 1) * (1 if request.config.getoption("sample") else 2)
     config, moments = small(steps=60, **MODES[mode]), random.Random(mode)
     stores = (Store(tmp_path / str(number)) for number in count())
     expected = outcome(train(config, next(stores)))

@@ -5,6 +5,7 @@ import os
 import pkgutil
 import sys
 import warnings
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -88,11 +89,11 @@ class Registry(Generic[T]):
             return choice.name
         return f"{choice.name}({','.join(f'{name}={write_value(value)}' for name, value in kept.items())})"
 
-    def _files(self) -> set[str]:
-        return {item.name for item in pkgutil.iter_modules(self.package.__path__) if not item.name.startswith("_")}
+    def _files(self) -> frozenset[str]:
+        return _modules(_dated(self.package.__path__))
 
     def _plugins(self) -> dict[str, EntryPoint]:
-        return _installed(self.group, _search_path())
+        return _installed(self.group, _dated(sys.path))
 
     def _from_module(self, module_name: str) -> type[T]:
         try:
@@ -114,16 +115,26 @@ def _warn_once(sentence: str) -> None:
     warnings.warn(sentence, PluginWarning, stacklevel=4)
 
 
-def _search_path() -> tuple[tuple[str, int], ...]:
-    """The folders of sys.path with their modification times: newly installed packages are found at once."""
+Dated = tuple[tuple[str, int], ...]
+
+
+def _dated(folders: Iterable[str]) -> Dated:
+    """Folders with their modification times: a new file, or a newly installed package, is found at once."""
     found = []
-    for folder in sys.path:
+    for folder in folders:
         with suppress(OSError):
             found.append((folder, os.stat(folder or ".").st_mtime_ns))
     return tuple(found)
 
 
 @lru_cache(maxsize=16)
-def _installed(group: str, search_path: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
+def _modules(folders: Dated) -> frozenset[str]:
+    """Cached: a page on many runs asks hundreds of times."""
+    found = pkgutil.iter_modules([folder for folder, _ in folders])
+    return frozenset(item.name for item in found if not item.name.startswith("_"))
+
+
+@lru_cache(maxsize=16)
+def _installed(group: str, search_path: Dated) -> dict[str, EntryPoint]:
     """Cached: reading all entry points takes longer than building a small model."""
     return {point.name: point for point in entry_points(group=group)}
