@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,23 @@ def test_sizes_are_a_table_or_json(ordinate: Program) -> None:
     assert {row["size"]: row["parameters"] for row in rows}["tiny"] == 58_727_680
     table = ordinate("lm", "sizes", "-e", "learned")
     assert table.code == 0 and "1,208,029,184" in table.out and "2.4B" in table.out
+
+
+def test_sizes_load_neither_a_compiler_nor_the_trainer() -> None:
+    script = (
+        "import sys; from ordinate.cli import app; app(['lm', 'sizes'], standalone_mode=False); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "ordinate.lm.sizes" in loaded
+    assert not {"torch._dynamo", "sympy", "ordinate.training", "ordinate.store"} & set(loaded)
+
+
+def test_a_full_disk_is_one_sentence_and_what_was_saved_stays(ordinate: Program, folder: Path, tmp_path: Path) -> None:
+    done = ordinate(*_command(folder, tmp_path), largest=20_000)
+    assert done.code == 1 and "Traceback" not in done.err
+    assert f"File too large ({tmp_path / 'nano_rope_trunk_s42' / 'latest.pt'})" in done.err.splitlines()[-1]
+    assert not list(tmp_path.glob("nano*/.*.tmp"))
 
 
 @pytest.mark.slow

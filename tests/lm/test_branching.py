@@ -13,13 +13,14 @@ import torch
 from ordinate.core.errors import InputError
 from ordinate.lm.branching import BranchedTraining, plan_segments
 from ordinate.lm.budgets import Branch, branches
-from ordinate.lm.checkpoint_folder import branch_folder, trunk_folder
+from ordinate.lm.checkpoint_folder import branch_folder, result_of, trunk_folder, verify
 from ordinate.lm.config import Options
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.trainer import LMTrainer
 from ordinate.store.files import Journal, read_json
 from ordinate.text.corpus import Corpus, open_corpus
 from ordinate.training import Progress
+from ordinate.training.interruption import Interrupted
 
 from .small import DEVICE, decay, small_config
 
@@ -159,6 +160,59 @@ def test_a_branch_names_its_parent(corpus: Corpus, tmp_path: Path) -> None:
     kept = read_json(folder / "run.json")
     parent = tmp_path / kept["parent"]
     assert hashlib.sha256(parent.read_bytes()).hexdigest() == kept["parent_sha256"]
+
+
+def _change_a_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def test_finished_weights_that_changed_are_refused(corpus: Corpus, tmp_path: Path) -> None:
+    (folder,) = _training(corpus, tmp_path).run(_planned(corpus, 10))
+    kept = read_json(folder / "result.json")["files"]["latest.pt"]
+    assert kept == hashlib.sha256((folder / "latest.pt").read_bytes()).hexdigest()
+    assert verify(folder) == result_of(folder)
+    _change_a_byte(folder / "latest.pt")
+    for use in (lambda: verify(folder), lambda: _training(corpus, tmp_path).run(_planned(corpus, 10))):
+        with pytest.raises(InputError, match=r"latest.pt is damaged \(not what its result was written with\)"):
+            use()
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_branch_whose_parent_is_another_is_refused(corpus: Corpus, tmp_path: Path, finished: bool) -> None:
+    training, watch = _training(corpus, tmp_path), _crashing(("640", 8))
+    if finished:
+        training.run(_planned(corpus, 10))
+    else:
+        with pytest.raises(Crash):
+            training.run(_planned(corpus, 10), watch)  # type: ignore[arg-type]
+    _change_a_byte(trunk_folder(tmp_path, training.config).branch_point(7))
+    with pytest.raises(InputError, match=r"is not the checkpoint that .* was started from"):
+        training.run(_planned(corpus, 10))
+
+
+def test_the_logged_loss_is_the_mean_since_the_last_record(corpus: Corpus, tmp_path: Path) -> None:
+    """Through two interruptions, each between two records."""
+    training = _training(corpus, tmp_path)
+    training = replace(training, options=replace(OPTIONS, log_every=4, valid_every=100, save_every=0.0))
+    (end,) = planned = _planned(corpus, 20)
+    seen = iter([*[False] * 5, True, *[False] * 9, True])  # after steps 6 and 16
+    for _ in range(2):
+        with pytest.raises(Interrupted):
+            training.run(planned, stop=lambda: next(seen))
+    (folder,) = training.run(planned)
+    trainer = LMTrainer(small_config(corpus), corpus, OPTIONS, Ranks(), end)
+    steps = [float(trainer.train_step().loss) / trainer.config.step_tokens for _ in range(end.end)]
+    for path, first, stops in (
+        (trunk_folder(tmp_path, training.config).path, 0, (4, 8, 12, 14)),
+        (folder, 14, (16, 20)),
+    ):
+        rows = [row for row in Journal(path / "metrics.jsonl").read() if "loss" in row]
+        assert [row["step"] for row in rows] == list(stops)
+        for row, start in zip(rows, (first, *stops), strict=False):
+            wanted = steps[start : row["step"]]
+            assert row["loss"] == pytest.approx(sum(wanted) / len(wanted), rel=1e-12)
 
 
 def test_older_checkpoints_are_kept_on_request(corpus: Corpus, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate.core.errors import InputError
-from ordinate.lm.budgets import MOST, parse_tokens, write_tokens
+from ordinate.lm.token_counts import MOST, parse_tokens, write_tokens
 
 
 @given(st.integers(1, MOST))

@@ -115,7 +115,7 @@ def test_rows_do_not_depend_on_ranks(corpus: Corpus) -> None:
 def test_what_does_not_fit_is_refused(corpus: Corpus) -> None:
     fit = small_config(corpus)
     for change, why in (
-        (resolve("nano", "rope", corpus.fingerprint, SMALL | {"vocabulary": 8})[0], "vocabulary"),
+        (resolve("nano", "rope", corpus.fingerprint, SMALL | {"vocabulary": 290})[0], "vocabulary"),
         (resolve("nano", "rope", corpus.fingerprint, SMALL | {"length": 50_000})[0], "fewer than one sequence"),
         (replace(fit, corpus="other"), "other data"),
     ):

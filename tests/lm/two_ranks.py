@@ -30,7 +30,7 @@ def main(data: Path, folder: Path) -> None:
                 trainer.train_step()
             tensors, scores = checkpoint.collect(trainer.model, trainer.optimizer), trainer.validate()
             if ranks.first:
-                state = checkpoint.TrainingState(trainer.step, 0.0, 0)
+                state = checkpoint.LanguageModelState(trainer.step, 0.0, 0, 0.0, 0)
                 checkpoint.save(folder / f"{shard}.pt", "me", tensors, state)
                 (folder / f"{shard}.json").write_text(json.dumps(scores._asdict()))
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from ordinate.core.config import digest
 from ordinate.core.errors import InputError
 from ordinate.lm.budgets import Branch
-from ordinate.lm.checkpoint_folder import LATEST, RUN, CheckpointFolder, branch_folder, result_of, trunk_folder
+from ordinate.lm.checkpoint_folder import LATEST, RUN, CheckpointFolder, branch_folder, result_of, trunk_folder, verify
 from ordinate.lm.config import Options, TrunkConfig
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.trainer import LMTrainer, TrainingSegment
@@ -52,7 +52,7 @@ class BranchedTraining:
 
     def _branch(self, branch: Branch, watch: ProgressCallback, stop: StopCallback) -> Path:
         folder = branch_folder(self.root, self.config, branch)
-        if result_of(folder.path):
+        if not folder.new and verify(folder.path):
             return folder.path
         if not folder.started:
             self._trunk(branch.begin, watch, stop)

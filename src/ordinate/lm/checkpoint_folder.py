@@ -10,12 +10,14 @@ from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
-from ordinate.lm.budgets import Branch, write_tokens
+from ordinate.lm.budgets import Branch
 from ordinate.lm.config import TrunkConfig
+from ordinate.lm.token_counts import write_tokens
 from ordinate.results.run_result import LanguageModelResult
 from ordinate.store.documents import read_document
 from ordinate.store.files import read_json
-from ordinate.training.checkpoint import step_of
+from ordinate.store.sums import check_files
+from ordinate.training.checkpoint import fingerprint, step_of
 
 RUN = "run.json"
 LATEST = "latest.pt"
@@ -99,6 +101,24 @@ def read_identity(folder: Path) -> dict[str, Any]:
     if not isinstance(kept, dict):
         raise InputError(f"{folder / RUN} is damaged (it does not say what it is for): move the folder away")
     return kept
+
+
+def verify(folder: Path) -> LanguageModelResult | None:
+    """The result of a finished budget, if its weights and journal are those that it was written with; None without one.
+
+    Refuses a branch that started from another checkpoint than the one that is now in its parent's place. Reads all of
+    these files.
+    """
+    read_identity(folder)  # a damaged file is named
+    run, result = read_json(folder / RUN), result_of(folder)
+    if result is not None:
+        check_files(folder, result.files)
+    parent = folder.parent / str(run.get("parent"))
+    if "parent" in run and parent.exists() and fingerprint(parent) != run.get("parent_sha256"):
+        raise InputError(
+            f"{parent} is not the checkpoint that {folder} was started from: restore it, or move both away"
+        )
+    return result
 
 
 def result_of(folder: Path) -> LanguageModelResult | None:

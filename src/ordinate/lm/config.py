@@ -9,8 +9,10 @@ import torch
 
 from ordinate.core.config import build, digest, settle
 from ordinate.core.errors import InputError, nearest
+from ordinate.lm.added_size import scale_by_default, short_name
 from ordinate.lm.sizes import defaults
 from ordinate.model import PRESETS, ModelConfig, Transformer
+from ordinate.text.tokenizer import SMALLEST
 from ordinate.training.config_limits import check_numbers, refuse, too_small, wrong_betas
 
 Shard = Literal["none", "fsdp2"]
@@ -57,8 +59,9 @@ class TrunkConfig:
 
     @property
     def encoding(self) -> str:
+        """As a user writes it."""
         encoding = self.model.encoding
-        return encoding if isinstance(encoding, str) else ",".join(encoding)
+        return ",".join(map(short_name, (encoding,) if isinstance(encoding, str) else encoding))
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,10 @@ _DECAY = {"decay": "share", "decay_shape": "shape", "decay_floor": "floor"}
 def resolve(
     size: str, encoding: str | tuple[str, ...], corpus: str, settings: Mapping[str, Any] | None = None
 ) -> tuple[TrunkConfig, Decay]:
-    """A whole configuration from a size, an encoding, a corpus' fingerprint, and a user's settings."""
+    """A whole configuration from a size, an encoding, a corpus' fingerprint, and a user's settings.
+
+    Tokens are scaled beside what an encoding adds, unless its text says otherwise: see `added_size`.
+    """
     default, given = defaults(size), dict(settings or {})
     check_numbers(given)
     packing = given.pop("packing", "restart+masked")
@@ -117,8 +123,11 @@ def resolve(
         for key in given
         if key not in own_keys | fixed.keys()
     ]
+    if isinstance(vocabulary := model.get("vocabulary"), int) and vocabulary < SMALLEST:
+        problems.append(f"vocabulary must be at least {SMALLEST}, the bytes and the end of a text, got {vocabulary}")
     refuse(problems)
-    shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": encoding})
+    named = scale_by_default(encoding) if isinstance(encoding, str) else tuple(map(scale_by_default, encoding))
+    shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": named})
     with torch.device("meta"):
         for part in Transformer(shape).parts:
             for what in sorted({"segments", "relation"} & set(part.extra_inputs)):

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ordinate.core.seeds import seed_of
+from ordinate.lm.added_size import added_ratio
 from ordinate.lm.budgets import Branch, branch_schedule
 from ordinate.lm.checkpoint_folder import LATEST, REPLAY, CheckpointFolder
 from ordinate.lm.config import Options, TrunkConfig
@@ -27,7 +28,7 @@ from ordinate.results.run_result import LanguageModelResult
 from ordinate.store import Run
 from ordinate.text.corpus import Corpus
 from ordinate.training import checkpoint
-from ordinate.training.checkpoint import TrainingState
+from ordinate.training.checkpoint import LanguageModelState
 from ordinate.training.interruption import Interrupted, StopCallback
 from ordinate.training.optimizer import apply_gradients, make_optimizer
 from ordinate.training.progress import Progress, ProgressCallback, TrainingClock
@@ -66,6 +67,9 @@ class LMTrainer:
         self.optimizer = make_optimizer(self.model, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay)
         self.schedule = branch_schedule(config, branch)
         self.step, self.clock = 0, TrainingClock()
+        wide = torch.float32 if self.device.type == "mps" else torch.float64  # exact: the order of sums does not matter
+        self.loss_sum = torch.zeros((), dtype=wide, device=self.device)  # of this rank, since the last record
+        self.loss_steps = 0
         self.micro_batch = options.micro_batch or max(1, MICRO // config.model.length)
         self.flops = flops_per_token(config.model)
         self.peak = matmul_rate(self.device, getattr(torch, config.precision))
@@ -90,13 +94,18 @@ class LMTrainer:
                 (loss * (ranks.world / config.step_tokens)).backward()
             total += loss.detach()
         norm = apply_gradients(self.model, self.optimizer, lr=self.schedule.rate(self.step), clip=config.clip)
+        self.loss_sum += total
+        self.loss_steps += 1
         self.step += 1
         self.clock.count(config.step_tokens)
         return StepOutput(total, norm)
 
     def metrics(self, output: StepOutput) -> dict[str, float]:
-        """The metrics of the step just taken, over all ranks. Raises `DivergedError` if the loss is not finite."""
-        loss = self.ranks.total(float(output.loss))[0] / self.config.step_tokens
+        """The mean loss since the last record, over all ranks, and what else the step just taken is known by.
+
+        Raises `DivergedError` if the loss is not finite.
+        """
+        loss = self.total_loss() / (self.loss_steps * self.config.step_tokens)
         norm = float(output.gradient_norm)
         self._check_finite(loss, norm)
         speed = self.clock.tokens_per_second
@@ -107,6 +116,15 @@ class LMTrainer:
             "tokens_per_second": speed,
             "mfu": speed * self.flops / (self.peak * self.ranks.world),
         }
+
+    def total_loss(self) -> float:
+        """The sum over all ranks and tokens since the last record."""
+        return self.ranks.total(float(self.loss_sum))[0]
+
+    def sum_losses_from(self, loss: float, steps: int) -> None:
+        """Go on summing losses from those of so many steps."""
+        self.loss_sum.fill_(loss if self.ranks.first else 0.0)
+        self.loss_steps = steps
 
     def validate(self) -> Validation:
         """The loss on the start of the validation split."""
@@ -159,9 +177,11 @@ class TrainingSegment:
     def load(self, path: Path, owner: str) -> None:
         """Continue from a checkpoint, of this segment or of another."""
         trainer = self.trainer
-        state = checkpoint.load(path, owner, trainer.model, trainer.optimizer, TrainingState, last=self.end)
+        state = checkpoint.load(path, owner, trainer.model, trainer.optimizer, LanguageModelState, last=self.end)
         trainer.step, trainer.clock = state.step, TrainingClock(state.seconds)
-        self.journal = state.journal if owner == self.owner else 0  # a branch has its own journal
+        if owner == self.owner:  # a branch has its own journal
+            self.journal = state.journal
+            trainer.sum_losses_from(state.loss, state.steps)
 
     def train(self, watch: ProgressCallback, stop: StopCallback) -> None:
         """Train to the end. Log, validate and save on the way; stop after a step if `stop` says so."""
@@ -186,6 +206,8 @@ class TrainingSegment:
                     if log or valid:
                         validation = self.validation._asdict() if valid and self.validation else {}
                         self._report((metrics if log else {}) | validation, watch, trackers)
+                    if log:
+                        trainer.sum_losses_from(0.0, 0)
                     if save:
                         self.save()
                         saved = time.monotonic()
@@ -211,12 +233,13 @@ class TrainingSegment:
     def save(self) -> None:
         """Replace the latest checkpoint. With `keep`, the last few stay under the names of their steps."""
         trainer, keep = self.trainer, self.trainer.options.keep
-        tensors = checkpoint.collect(trainer.model, trainer.optimizer)
+        tensors, loss = checkpoint.collect(trainer.model, trainer.optimizer), trainer.total_loss()
         if self.first:
             with self.run.writing():
                 if not self.replay:
                     self.run.journal.sync()
-                state = TrainingState(trainer.step, trainer.clock.seconds, self.journal)
+                progress = trainer.step, trainer.clock.seconds, self.journal
+                state = LanguageModelState(*progress, loss, trainer.loss_steps)
                 checkpoint.save(self.latest, self.owner, tensors, state)
                 if keep > 1 and not self.replay:
                     _link(self.latest, self.folder.path / f"step_{trainer.step:09d}.pt")
@@ -238,7 +261,8 @@ class TrainingSegment:
         trainer = self.trainer
         validation = self.validation or trainer.validate()  # none if it was stopped between its last step and this
         parameters = sum(weight.numel() for weight in trainer.model.parameters())
-        measured = trainer.step, trainer.tokens, trainer.clock.seconds, parameters
+        ratio = added_ratio(trainer.config.model)
+        measured = trainer.step, trainer.tokens, trainer.clock.seconds, parameters, ratio
         if self.first:
             self.run.finish(LanguageModelResult(self.run.id, *measured, *validation))
         trainer.ranks.wait()

@@ -12,7 +12,8 @@ from ordinate.statistics.words import NOT_FITTED, Word, words_of
 Count = Annotated[int, Between(0, LARGEST)]
 Share = Annotated[float, Between(0, 1 + 1e-6)]  # with room for rounding
 Status = Literal["finished", "diverged"]
-HashedFile = Literal["metrics.jsonl", "model.safetensors", "attention.safetensors"]  # nothing changes them any more
+# Nothing changes these files any more. `latest.pt` is that of a language model.
+HashedFile = Literal["metrics.jsonl", "model.safetensors", "attention.safetensors", "latest.pt"]
 
 
 class StoredModel(TypedDict):
@@ -204,6 +205,7 @@ class LanguageModelResult:
     tokens: int
     seconds: float
     parameters: int
+    added_ratio: float  # size of what the encoding adds to token embeddings at the start, over theirs
     valid_loss: float
     bits_per_byte: float
     files: dict[HashedFile, str] = field(default_factory=dict)

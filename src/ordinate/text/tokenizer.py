@@ -15,22 +15,26 @@ END = "<|endoftext|>"  # every document begins with it
 END_ID = 0
 SMALLEST = 257  # END and the 256 bytes, so that every text has tokens
 LARGEST = 2**20  # beyond, a mistake: no text has so many repeated words
+LONGEST_WORD = 256  # bytes of a word that merges are learned from: the time they take grows with its square
 
 
 def learn(texts: Iterable[str], vocabulary: int) -> str:
     """A tokenizer of at most so many ids, as its file will hold it. The same text gives the same tokenizer.
 
-    Text with too few repeated pairs gives fewer ids; the model's vocabulary is still the requested one.
+    Text with too few repeated pairs gives fewer ids; the model's vocabulary is still the requested one. Merges are
+    learned from parts of longer words; the tokenizer itself does not cut them.
     """
     tokenizers = optional("tokenizers")
-    bytewise = tokenizers.pre_tokenizers.ByteLevel
+    bytewise, parts = tokenizers.pre_tokenizers.ByteLevel, tokenizers.pre_tokenizers.FixedLength(LONGEST_WORD)
+    words = bytewise(add_prefix_space=False)
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
-    tokenizer.pre_tokenizer = bytewise(add_prefix_space=False)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([words, parts])
     tokenizer.decoder = tokenizers.decoders.ByteLevel()
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=vocabulary, special_tokens=[END], initial_alphabet=bytewise.alphabet(), show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.pre_tokenizer = words
     return str(tokenizer.to_str(pretty=True))
 
 

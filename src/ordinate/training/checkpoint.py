@@ -5,6 +5,7 @@ resume with another number of ranks.
 """
 
 import hashlib
+import math
 import os
 import reprlib
 import zipfile
@@ -68,6 +69,19 @@ class TaskState(TrainingState):
 
 
 @dataclass(frozen=True)
+class LanguageModelState(TrainingState):
+    """How far a language model is."""
+
+    loss: float  # sum over the tokens since the last record of the journal
+    steps: int  # since then
+
+    def check(self, last: int) -> None:
+        super().check(last)
+        if not 0 <= self.loss < math.inf or not 0 <= self.steps <= self.step:
+            raise ValueError(f"a loss of {self.loss:g} in {self.steps} of {self.step} steps")
+
+
+@dataclass(frozen=True)
 class SavedTensors:
     """Weights by name; and for every trained weight its moments, none if it never had a gradient."""
 
@@ -86,9 +100,14 @@ def collect(model: nn.Module, optimizer: torch.optim.Optimizer) -> SavedTensors:
 
 def save(path: Path, owner: str, tensors: SavedTensors, state: TrainingState) -> None:
     """Replace a checkpoint as a whole. `owner` is the id of the run, or of the segment, that it belongs to."""
+    content = {"schema": SCHEMA, "owner": owner, "model": tensors.model, "optimizer": tensors.optimizer}
     with replacing(path) as file:
-        content = {"schema": SCHEMA, "owner": owner, "model": tensors.model, "optimizer": tensors.optimizer}
-        torch.save(content | asdict(state), file)
+        try:
+            torch.save(content | asdict(state), file)
+        except RuntimeError as error:  # torch ends its archive after a full disk too, and fails again
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from None
+            raise
 
 
 def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimizer, kind: type[S], *, last: int) -> S:

@@ -37,6 +37,7 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
     """The plan as plain data."""
     import torch
 
+    from ordinate.lm.added_size import added_ratio
     from ordinate.lm.branching import plan_segments
     from ordinate.lm.hardware import matmul_rate
     from ordinate.lm.sizes import flops_per_token, parameters
@@ -50,7 +51,8 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
     peak = matmul_rate(pick_device(device), getattr(torch, config.precision))
     return {
         "size": config.size, "encoding": config.encoding, "seed": config.seed, "precision": config.precision,
-        "parameters": network, "encoding_parameters": own, "data": str(corpus.folder),
+        "parameters": network, "encoding_parameters": own, "added_ratio": added_ratio(config.model),
+        "data": str(corpus.folder),
         "corpus_tokens": corpus.tokens("train"), "step_tokens": config.step_tokens,
         "warmup_steps": config.warmup, "budgets": [branch.budget for branch in request.branches],
         "segments": [
@@ -64,7 +66,8 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
 
 
 def show(plan: dict[str, Any], file: IO[str]) -> None:
-    from ordinate.lm.budgets import write_tokens
+    from ordinate.lm.added_size import LARGE
+    from ordinate.lm.token_counts import write_tokens
 
     out = console(120, file)
     out.print(
@@ -72,6 +75,10 @@ def show(plan: dict[str, Any], file: IO[str]) -> None:
         f"{plan['step_tokens']:,} tokens a step, {plan['precision']}, data from {escaped(plan['data'])} "
         f"({plan['corpus_tokens']:,} tokens)"
     )
+    if ratio := plan["added_ratio"]:
+        times = f"what {plan['encoding']} adds is {ratio:.2g} times the size of the token embeddings at the start"
+        drowned = ", so its result may come from that size alone: set its size=1 to match them"
+        out.print(f"warning: {times}{drowned}" if ratio > LARGE else times)
     segments = table("", "from step", "to step", "tokens", "folder", left=("", "folder"), folded="folder")
     for segment in plan["segments"]:
         cost = write_tokens(segment["tokens"]) if segment["tokens"] else "done"

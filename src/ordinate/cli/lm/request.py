@@ -43,10 +43,11 @@ class LMRequest:
 def resolve_request(
     size: str, encoding: str, budget: str | None, data: Path | None, seed: int, device: str, settings: list[str] | None
 ) -> LMRequest:
-    from ordinate.lm.budgets import branches, parse_tokens
+    from ordinate.lm.budgets import branches
     from ordinate.lm.config import resolve
     from ordinate.lm.hardware import default_precision
     from ordinate.lm.sizes import defaults
+    from ordinate.lm.token_counts import parse_tokens
     from ordinate.model import pick_device
     from ordinate.text.corpus import open_corpus
 

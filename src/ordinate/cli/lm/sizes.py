@@ -14,8 +14,8 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """List the sizes with their parameters, shapes and budgets."""
-    from ordinate.lm.budgets import write_tokens
     from ordinate.lm.sizes import SIZES, parameters
+    from ordinate.lm.token_counts import write_tokens
     from ordinate.model import preset
 
     rows: list[dict[str, Any]] = []
