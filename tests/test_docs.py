@@ -1,13 +1,18 @@
 """The pages of the documentation show only what runs."""
 
+import inspect
 import json
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
 import torch
 
+from ordinate.cli import lm
+from ordinate.core.config import build, to_dict
+from ordinate.lm.evaluation.config import EvalConfig
 from ordinate.store.examples import open_examples
 
 PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
@@ -49,3 +54,25 @@ def test_results_and_findings_are_those_that_ship() -> None:
     made = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "results.py"))
     for path, text in made["documents"]([open_examples()]).items():
         assert path.read_text(encoding="utf-8") == text, f"to write {path.name} again: python docs/results.py"
+
+
+def test_the_documented_evaluation_is_the_default_one() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "language-models.md").read_text()
+    (block,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    settings = tomllib.loads(block)
+    assert build(EvalConfig, settings) == EvalConfig()
+    default = to_dict(EvalConfig())
+    assert settings.keys() == default.keys()
+    assert all(settings[part].keys() == default[part].keys() for part in default if isinstance(default[part], dict))
+
+
+def test_commands_about_language_models_are_of_the_program() -> None:
+    """Every command and option of the page exists."""
+    page = (Path(__file__).parents[1] / "docs" / "language-models.md").read_text()
+    lines = re.findall(r"^ordinate lm (\w+)(.*)$", page, re.MULTILINE)
+    commands = {command.name: command for command in lm.app.registered_commands}
+    assert len(lines) >= 15
+    for name, rest in lines:
+        known = str(inspect.signature(commands[name].callback)) if commands[name].callback else ""
+        for option in re.findall(r"--([a-z-]+)", rest.partition("#")[0]):
+            assert option.replace("-", "_") in known or f"'--{option}'" in known, f"lm {name} --{option}"
