@@ -73,7 +73,7 @@ def _study(
     evaluation = EVALUATION if config is None else read_configuration(config, "", "")
     wanted = None if budget is None else parse_tokens(budget)
     part = LMPart("comparison", "", size, arms, seeds, wanted, shared.precision(device) | given, evaluation)
-    corpus = shared.find_corpus(data, part.comparison("").vocabulary)
+    corpus = shared.find_corpus(data, part.comparison("").text_vocabulary)
     names = part.comparison(corpus.fingerprint).names
     options = {
         "--size": size, "--encodings": ",".join(names), "--seeds": str(seeds), "--budget": budget,

@@ -12,7 +12,7 @@ from ordinate.core.display import duration, escaped
 
 if TYPE_CHECKING:
     from ordinate.cli.progress import Bar
-    from ordinate.studies.lm.comparison import ModelRun
+    from ordinate.studies.lm.forecast import LMForecast
     from ordinate.studies.lm.pool import RunEvent
     from ordinate.studies.lm.study import LMStudy, LMStudyOutcome
     from ordinate.text.corpus import Corpus
@@ -37,7 +37,7 @@ def carry_out(
     from ordinate.cli.progress import Bar
     from ordinate.model import pick_device
     from ordinate.studies.executor import StudyStopped
-    from ordinate.studies.lm.forecast import forecast
+    from ordinate.studies.lm.forecast import few_seeds_words, forecast
     from ordinate.studies.lm.pool import do_runs
     from ordinate.studies.lm.stored_runs import Checkpoints
     from ordinate.studies.lm.study import study_outcome
@@ -45,33 +45,34 @@ def carry_out(
 
     place = Workplace(Checkpoints(root), corpus, str(pick_device(device)))
     place.checkpoints.check()
-    failures: dict[str, str] = {}
-    for part in study.parts:
-        comparison = part.comparison(corpus.fingerprint)
-        expected = forecast(comparison, place, workers)
+    comparisons = [part.comparison(corpus.fingerprint) for part in study.parts]
+    runs = {run.id: run for comparison in comparisons for run in comparison.distinct_runs}
+    for part, comparison in zip(study.parts, comparisons, strict=True):
         head = f"{part.name}: " if len(study.parts) > 1 else ""
-        say(f"{head}{', '.join(comparison.names)}", *(f"  {line}" for line in expected.lines), stderr=not dry_run)
-        if dry_run or not expected.missing:
-            continue
-        missing = [run for run in comparison.distinct_runs if place.checkpoints.find(run) is None]
-        try:
-            with Bar() as bar:
-                failures |= do_runs(missing, place, workers, _Display(bar, missing, expected.seconds).show)
-        except StudyStopped:
-            print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
-            raise typer.Exit(130) from None
+        few = few_seeds_words(comparison)
+        say(f"{head}{', '.join(comparison.names)}", *([f"  {few}"] if few else []), stderr=not dry_run)
+    expected = forecast(list(runs.values()), place, workers)
+    say(expected.line, stderr=not dry_run)
     if dry_run:
         return None, False
-    for error in dict.fromkeys(failures.values()):
-        print(f"ordinate: a run failed: {escaped(error)}", file=sys.stderr)
+    failures: dict[str, str] = {}
+    try:
+        with Bar() as bar:
+            display = _Display(bar, expected)
+            failures = do_runs(expected.missing, place, workers, display.show) if expected.missing else {}
+    except StudyStopped:
+        print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
+    for run, error in failures.items():
+        print(f"ordinate: {runs[run].name} failed: {escaped(error)}", file=sys.stderr)
     return study_outcome(study, corpus.fingerprint, [place.checkpoints], again, failures), bool(failures)
 
 
 class _Display:
     """Draws a bar over all runs; without a terminal, prints a line for each run that ends and every half a minute."""
 
-    def __init__(self, bar: "Bar", runs: "list[ModelRun]", seconds: float) -> None:
-        self.bar, self.runs, self.seconds = bar, len(runs), seconds
+    def __init__(self, bar: "Bar", expected: "LMForecast") -> None:
+        self.bar, self.runs, self.seconds = bar, len(expected.missing), expected.seconds
         self.began, self.said, self.ended = time.monotonic(), time.monotonic(), 0
         self.shares: dict[str, float] = {}
 

@@ -87,7 +87,7 @@ class LMComparison:
         return next(iter(self.runs.values())).config.model.length
 
     @property
-    def vocabulary(self) -> int:
+    def text_vocabulary(self) -> int:
         """That text must have."""
         return next(iter(self.runs.values())).config.model.vocabulary
 

@@ -12,12 +12,10 @@ from ordinate.lm.evaluation.config import EvalConfig
 from ordinate.lm.hardware import matmul_rate
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.sizes import flops_per_token
-from ordinate.lm.token_counts import write_tokens
 from ordinate.lm.trainer import LMTrainer
 from ordinate.statistics.holm import score_tests, seeds_needed
 from ordinate.statistics.phrases import counted
 from ordinate.studies.lm.comparison import LMComparison, ModelRun
-from ordinate.studies.lm.outcome import outcome
 from ordinate.studies.lm.work import Workplace
 from ordinate.training import environment
 
@@ -33,33 +31,27 @@ class LMForecast:
     """How much there is to do."""
 
     runs: int
-    missing: int
+    missing: tuple[ModelRun, ...]
     tokens: int  # to train on
     seconds: float  # with all workers
     bytes: int
     workers: int
-    needed: int  # seeds for a claim
-    seeds: int
 
     @property
-    def lines(self) -> tuple[str, ...]:
+    def line(self) -> str:
         """In words."""
         if not self.missing:
-            return (f"{self.runs:,} runs, all done",)
-        few = f"{counted(self.seeds, 'seed')} can claim nothing about two encodings: that takes {self.needed} seeds"
-        work = f"{self.runs:,} runs, {self.runs - self.missing:,} done; {write_tokens(self.tokens)} tokens to train on"
-        with_ = f"about {duration(self.seconds)} with {counted(self.workers, 'worker')}"
-        disk = f"{max(1, round(self.bytes / 1e6)):,} MB"
-        return (*([few] if self.seeds < self.needed else []), f"{work}; {with_}; {disk}")
+            return f"{counted(self.runs, 'run')}, all done"
+        work = (
+            f"{counted(self.runs, 'run')}, {self.runs - len(self.missing):,} done; {self.tokens:,} tokens to train on"
+        )
+        time_needed = f"about {duration(self.seconds)} with {counted(self.workers, 'worker')}"
+        return f"{work}; {time_needed}; {max(1, round(self.bytes / 1e6)):,} MB"
 
 
-def forecast(comparison: LMComparison, place: Workplace, workers: int) -> LMForecast:
+def forecast(runs: Sequence[ModelRun], place: Workplace, workers: int) -> LMForecast:
     """Time is from a few steps of the first missing run, or from the machine's speed where a step takes long."""
-    found = outcome(comparison, [place.checkpoints])
-    done = {comparison.runs[key].id for key in found.records}
-    missing = [run for run in comparison.distinct_runs if run.id not in done]
-    endpoints = ENDPOINTS if comparison.protocol == "disjoint" else ENDPOINTS - 1
-    tests = score_tests([len(comparison.arms)], endpoints)
+    missing = tuple(run for run in runs if place.checkpoints.find(run) is None)
     tokens = sum(run.branch.end * run.config.step_tokens for run in missing)
     seconds = 0.0
     if missing:
@@ -67,10 +59,17 @@ def forecast(comparison: LMComparison, place: Workplace, workers: int) -> LMFore
         read = sum(evaluation_tokens(run.evaluation, run.config.model.length) for run in missing)
         seconds = (tokens / speed + read / (FORWARD * speed)) / max(1, min(workers, len(missing)))
     size = sum(CHECKPOINTS * STATE * run.config.model.weights for run in missing)
-    return LMForecast(
-        len(comparison.distinct_runs), len(missing), tokens, seconds, size, max(1, workers),
-        seeds_needed(tests) if tests else 0, comparison.seeds,
-    )  # fmt: skip
+    return LMForecast(len(runs), missing, tokens, seconds, size, max(1, workers))
+
+
+def few_seeds_words(comparison: LMComparison) -> str:
+    """That a comparison has too few seeds for a claim; empty if it has enough."""
+    endpoints = ENDPOINTS if comparison.protocol == "disjoint" else ENDPOINTS - 1
+    tests = score_tests([len(comparison.arms)], endpoints)
+    needed = seeds_needed(tests) if tests else 0
+    if comparison.seeds >= needed:
+        return ""
+    return f"{counted(comparison.seeds, 'seed')} can claim nothing about two encodings: that takes {needed} seeds"
 
 
 def _tokens_per_second(run: ModelRun, place: Workplace) -> float:
