@@ -47,13 +47,6 @@ def test_sizes_load_neither_a_compiler_nor_the_trainer() -> None:
     assert not {"torch._dynamo", "sympy", "ordinate.training", "ordinate.store"} & set(loaded)
 
 
-def test_a_full_disk_is_one_sentence_and_what_was_saved_stays(ordinate: Program, folder: Path, tmp_path: Path) -> None:
-    done = ordinate(*_command(folder, tmp_path), largest=20_000)
-    assert done.code == 1 and "Traceback" not in done.err
-    assert f"File too large ({tmp_path / 'nano_rope_trunk_s42' / 'latest.pt'})" in done.err.splitlines()[-1]
-    assert not list(tmp_path.glob("nano*/.*.tmp"))
-
-
 @pytest.mark.slow
 def test_two_budgets_in_one_command_and_nothing_twice(ordinate: Program, folder: Path, tmp_path: Path) -> None:
     command = (

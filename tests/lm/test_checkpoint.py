@@ -1,6 +1,7 @@
 """Checkpoints: whole, checked before use, and never code."""
 
 import pickle
+import resource
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -54,6 +55,18 @@ def test_what_was_saved_comes_back(trainer: LMTrainer, path: Path, corpus: Corpu
         made.train_step()
     for a, b in zip(trainer.model.parameters(), other.model.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_a_full_disk_is_named_as_such_and_the_last_checkpoint_stays(trainer: LMTrainer, path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large") as raised:
+            _save(path, trainer)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert raised.value.filename == str(path)
+    assert list(path.parent.iterdir()) == [path] and _load(path, trainer).step == 1
 
 
 def _without(*keys: str) -> Callable[[dict[str, Any]], None]:

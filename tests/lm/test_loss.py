@@ -13,7 +13,7 @@ from ordinate.lm.loss import token_losses, total_loss
 def test_loss_and_gradients_are_those_of_all_logits_at_once(
     monkeypatch: pytest.MonkeyPatch, tokens: int, kind: torch.dtype
 ) -> None:
-    monkeypatch.setattr(loss, "LOGITS", 50 * 16)  # chunks of 16 tokens
+    monkeypatch.setattr(loss, "MOST", 50 * 16)  # chunks of 16 tokens
     source = torch.Generator().manual_seed(0)
     states = torch.randn(tokens, 8, generator=source, dtype=kind, requires_grad=True)
     weight = torch.randn(50, 8, generator=source, dtype=kind, requires_grad=True)
@@ -56,4 +56,4 @@ def test_no_more_than_a_chunk_of_logits_exists_at_once() -> None:
     states, weight = torch.randn(2048, 4, requires_grad=True), torch.randn(65_536, 4, requires_grad=True)
     with Largest():
         total_loss(states, weight, torch.zeros(2048, dtype=torch.long)).backward()
-    assert largest <= loss.LOGITS
+    assert largest <= loss.MOST

@@ -9,9 +9,10 @@ from torch.nn import functional as F
 from ordinate.core.errors import InputError
 from ordinate.lm.budgets import branch, branch_schedule
 from ordinate.lm.config import Options, TrunkConfig, resolve
+from ordinate.lm.errors import DivergedError
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.stream import check_fit, training_rows
-from ordinate.lm.trainer import DivergedError, LMTrainer
+from ordinate.lm.trainer import LMTrainer
 from ordinate.model import Transformer
 from ordinate.text.corpus import Corpus
 

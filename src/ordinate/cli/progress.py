@@ -30,7 +30,7 @@ class Bar:
 
     def __init__(self, *, shown: bool = True) -> None:
         console = Console(stderr=True)
-        self.lines = shown and not console.is_terminal
+        self.shown, self.lines = shown, shown and not console.is_terminal
         name, now = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[now]"))
         off = not (shown and console.is_terminal)
         self.progress = RichProgress(name, BarColumn(), now, console=console, transient=True, disable=off)
@@ -51,6 +51,11 @@ class Bar:
         """Print a line if stderr is not a terminal."""
         if self.lines:
             print(escaped(line), file=sys.stderr, flush=True)
+
+    def announce(self, sentence: str) -> None:
+        """Print a sentence above the bar."""
+        if self.shown:
+            self.progress.console.print(f"ordinate: {escaped(sentence)}", markup=False, highlight=False, soft_wrap=True)
 
 
 class ComparisonDisplay:

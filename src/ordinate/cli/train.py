@@ -50,7 +50,7 @@ def run(
     where = {"done": "is done already", "running": "is being done by another process: waiting"}
     say(f"run {config.id} {where.get(stored.state, f'in {stored.folder}')}", stderr=True)
     try:
-        with Bar() as bar, stop_requested() as stop:
+        with Bar() as bar, stop_requested(bar.announce) as stop:
             train(config, runs, lambda now: _show_progress(bar, config, now), stop)
     except KeyboardInterrupt as interrupted:
         saved = str(interrupted) or "what followed the last checkpoint is lost"  # a second Ctrl-C stops at once

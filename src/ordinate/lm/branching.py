@@ -15,21 +15,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
+
 from ordinate.core.config import digest
 from ordinate.core.errors import InputError
 from ordinate.lm.budgets import Branch
 from ordinate.lm.checkpoint_folder import LATEST, RUN, CheckpointFolder, branch_folder, result_of, trunk_folder, verify
 from ordinate.lm.config import Options, TrunkConfig
+from ordinate.lm.data_check import DataCheck
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.trainer import LMTrainer, TrainingSegment
+from ordinate.model import Transformer
 from ordinate.results.serialize import write
 from ordinate.store import Run
 from ordinate.store.files import write_json
-from ordinate.text.corpus import Corpus, open_corpus
+from ordinate.text.corpus import Corpus
 from ordinate.training import checkpoint, environment
 from ordinate.training.checkpoint import step_of
 from ordinate.training.interruption import StopCallback, never
 from ordinate.training.progress import ProgressCallback, silent
+
+FolderState = Literal["new", "started", "done"]
 
 
 @dataclass(frozen=True)
@@ -46,54 +52,75 @@ class BranchedTraining:
         self, branches: Sequence[Branch], watch: ProgressCallback = silent, stop: StopCallback = never
     ) -> list[Path]:
         """Train to every budget, the smallest first, and return their folders. `stop` is called after every step."""
-        if self.ranks.first and not all(result_of(branch_folder(self.root, self.config, b).path) for b in branches):
-            open_corpus(self.corpus.folder, verify=True)  # a damaged token is still a valid token
-        return [self._branch(branch, watch, stop) for branch in branches]
+        unfinished = self.ranks.decide(lambda: not all(self._find(branch)[1] == "done" for branch in branches))
+        data = DataCheck(self.corpus, needed=unfinished and self.ranks.first)
+        return [self._branch(branch, data, watch, stop) for branch in branches]
 
-    def _branch(self, branch: Branch, watch: ProgressCallback, stop: StopCallback) -> Path:
-        folder = branch_folder(self.root, self.config, branch)
-        if not folder.new and verify(folder.path):
+    def _branch(self, branch: Branch, data: DataCheck, watch: ProgressCallback, stop: StopCallback) -> Path:
+        folder, state = self.ranks.decide(lambda: self._find(branch, verified=True))
+        if state == "done":
             return folder.path
-        if not folder.started:
-            self._trunk(branch.begin, watch, stop)
-        trunk = trunk_folder(self.root, self.config)
+        if state == "new":
+            self._trunk(branch.begin, data, watch, stop)
+        trunk = self.ranks.decide(lambda: trunk_folder(self.root, self.config))
         parent = trunk.branch_point(branch.begin)
         with self._claimed(folder, parent) as run:
             trainer = LMTrainer(self.config, self.corpus, self.options, self.ranks, branch)
             owner = f"{self.config.id}-{digest(branch)}"
-            segment = TrainingSegment(trainer, folder, run, branch.end, owner, group=trunk.path.name)
-            start = (folder.path / LATEST, owner) if folder.started else (parent, self.config.id)
-            segment.load(*start)
+            segment = TrainingSegment(trainer, folder, run, branch.end, owner, trunk.path.name, data)
+            if state == "started":
+                segment.load(folder.path / LATEST, owner)
+            else:
+                segment.load(parent, self.config.id, self._trunk_model() if trainer.config != self.config else None)
             segment.train(watch, stop)
             segment.finish()
         return folder.path
 
-    def _trunk(self, target: int, watch: ProgressCallback, stop: StopCallback) -> None:
+    def _find(self, branch: Branch, *, verified: bool = False) -> tuple[CheckpointFolder, FolderState]:
+        """The folder of a branch, and how far it is. `verified`: compare the hashes of what it holds."""
+        folder = branch_folder(self.root, self.config, branch)
+        if not folder.new and (verify if verified else result_of)(folder.path):
+            return folder, "done"
+        return folder, "started" if folder.started else "new"
+
+    def _trunk_model(self) -> Transformer:
+        """The shapes of the trunk's weights, without storage."""
+        with torch.device("meta"):
+            return Transformer(self.config.model)
+
+    def _trunk(self, target: int, data: DataCheck, watch: ProgressCallback, stop: StopCallback) -> None:
         """Train the trunk until it has a checkpoint at this step."""
-        folder = trunk_folder(self.root, self.config)
-        if os.path.lexists(folder.branch_point(target)):
+        folder, start, replay = self.ranks.decide(lambda: self._find_trunk(target))
+        if start == folder.branch_point(target):
             return
         with self._claimed(folder, None) as run:
             trainer = LMTrainer(self.config, self.corpus, self.options, self.ranks)
             segment = TrainingSegment(
-                trainer, folder, run, target, self.config.id, group=folder.path.name, replay=folder.step > target
+                trainer, folder, run, target, self.config.id, folder.path.name, data, replay=replay
             )
-            if (start := folder.nearest_start(target)) is not None:
+            if start is not None:
                 segment.load(start, self.config.id)
             segment.train(watch, stop)
             segment.keep_branch_point()
+
+    def _find_trunk(self, target: int) -> tuple[CheckpointFolder, Path | None, bool]:
+        """The trunk's folder, its last checkpoint up to a step, and whether it has passed that step."""
+        folder = trunk_folder(self.root, self.config)
+        if os.path.lexists(folder.branch_point(target)):
+            return folder, folder.branch_point(target), False
+        return folder, folder.nearest_start(target), folder.step > target
 
     @contextmanager
     def _claimed(self, folder: CheckpointFolder, parent: Path | None) -> Iterator[Run]:
         """Hold the claim on a folder while it is trained in. Rank 0 claims for all ranks."""
         run = Run(folder.path)
         if not self.ranks.first:
-            if self.ranks.any(False):
+            if any(self.ranks.any(False)):
                 raise InputError(f"{folder.path} is being trained by another process")
             yield run
             return
         with run.claimed() as mine:
-            if self.ranks.any(not mine):
+            if any(self.ranks.any(not mine)):
                 raise InputError(f"{folder.path} is being trained by another process: wait for it, or stop it")
             if folder.new:
                 content: dict[str, Any] = {"identity": folder.identity}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
-from ordinate.lm.budgets import Branch
+from ordinate.lm.budgets import Branch, ChangedBranch
 from ordinate.lm.config import TrunkConfig
 from ordinate.lm.token_counts import write_tokens
 from ordinate.results.run_result import LanguageModelResult
@@ -70,14 +70,22 @@ def trunk_folder(root: Path, config: TrunkConfig) -> CheckpointFolder:
 
 
 def branch_folder(root: Path, config: TrunkConfig, branch: Branch) -> CheckpointFolder:
-    """The folder of a budget: `tiny_rope_2.4B_s42`."""
+    """The folder of a budget: `tiny_rope_2.4B_s42`; `tiny_rope_2.4B_to_none_s42` if it changes the encoding."""
     identity = {"trunk": to_dict(config), "branch": to_dict(branch)}
-    return _find(root, _name(config, write_tokens(branch.budget)), identity)
+    part = write_tokens(branch.budget)
+    if isinstance(branch, ChangedBranch):
+        longer = "" if branch.length == config.model.length else f"_{branch.length}"
+        part += f"_to_{_plain(branch.encoding)}{longer}"
+    return _find(root, _name(config, part), identity)
 
 
 def _name(config: TrunkConfig, part: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9=.,+-]+", "-", config.encoding).strip("-")
-    return f"{config.size}_{plain[:LONGEST]}_{part}_s{config.seed}"
+    return f"{config.size}_{_plain(config.encoding)}_{part}_s{config.seed}"
+
+
+def _plain(encoding: str) -> str:
+    """The text of an encoding as a part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9=.,+-]+", "-", encoding).strip("-")[:LONGEST]
 
 
 def _find(root: Path, name: str, identity: dict[str, Any]) -> CheckpointFolder:

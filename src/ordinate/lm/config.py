@@ -1,7 +1,7 @@
 """The configuration of a language model: everything that its weights depend on, resolved before training starts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -128,9 +128,26 @@ def resolve(
     refuse(problems)
     named = scale_by_default(encoding) if isinstance(encoding, str) else tuple(map(scale_by_default, encoding))
     shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": named})
-    with torch.device("meta"):
-        for part in Transformer(shape).parts:
-            for what in sorted({"segments", "relation"} & set(part.extra_inputs)):
-                raise InputError(f"{part.name} reads the {what} of tokens, which text does not have: choose another")
+    check_for_text(shape)
     own = dict(size=size, corpus=corpus, model=shape, batch=default.batch, lr=default.lr, warmup=default.warmup)
     return build(TrunkConfig, own, given), build(Decay, decays)
+
+
+def change_encoding(config: TrunkConfig, encoding: str, length: int) -> TrunkConfig:
+    """The same model with another encoding and context, in steps of as many tokens."""
+    if config.step_tokens % length:
+        raise InputError(
+            f"a step has {config.step_tokens:,} tokens, which sequences of {length:,} do not fill: choose a context "
+            f"that divides it, such as {2 * config.model.length:,}"
+        )
+    model = replace(config.model, encoding=scale_by_default(encoding), length=length)
+    check_for_text(model)
+    return replace(config, model=model, batch=config.step_tokens // length)
+
+
+def check_for_text(model: ModelConfig) -> None:
+    """Refuse encodings that cannot be built, or that read what text does not have."""
+    with torch.device("meta"):
+        for part in Transformer(model).parts:
+            for what in sorted({"segments", "relation"} & set(part.extra_inputs)):
+                raise InputError(f"{part.name} reads the {what} of tokens, which text does not have: choose another")

@@ -1,13 +1,15 @@
 """Several processes that train one model, started by `torchrun`: with copies of it (DDP), or shards (FSDP2).
 
-On CUDA they communicate by nccl, which the tests do not cover; on a CPU by gloo, which they do.
+Gradients on CUDA go by nccl, which the tests do not cover; all else, and gradients on a CPU, by gloo, which they do.
 """
 
 import os
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -17,7 +19,12 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ordinate.core.errors import InputError
 from ordinate.lm.config import Shard
+from ordinate.lm.errors import LostRankError
 from ordinate.model.block import Block
+
+T = TypeVar("T")
+# What gloo and nccl say when a peer is gone; torch raises a plain RuntimeError in some places.
+_LOST = re.compile("gloo|NCCL|Connection (closed|reset|refused)|Broken pipe|[Tt]imed out")
 
 
 @dataclass(frozen=True)
@@ -37,32 +44,54 @@ class Ranks:
         return torch.device("cuda", self.local) if kind.type == "cuda" and self.world > 1 else kind
 
     def total(self, *values: float) -> list[float]:
+        """Sums over all ranks. They are exchanged between CPUs, so that accelerators go on with their work."""
         if self.world == 1:
             return list(values)
-        device = torch.device("cuda", self.local) if dist.get_backend() == "nccl" else torch.device("cpu")
-        tensor = torch.tensor(values, dtype=torch.float64, device=device)
+        tensor = torch.tensor(values, dtype=torch.float64, device="cpu")
         dist.all_reduce(tensor)
         return [float(value) for value in tensor]
 
-    def any(self, flag: bool) -> bool:
-        """Whether it holds on some rank, so that all ranks take the same branch."""
-        return self.total(float(flag))[0] > 0
+    def any(self, *flags: bool) -> list[bool]:
+        """For each flag, whether it holds on some rank, so that all ranks take the same branch."""
+        return [count > 0 for count in self.total(*map(float, flags))]
 
     def wait(self) -> None:
-        if self.world > 1:
-            dist.barrier()
+        self.total(0.0)
+
+    def decide(self, look: Callable[[], T]) -> T:
+        """What rank 0 finds, on all ranks: another machine may see other files. What it raises is raised on all."""
+        if self.world == 1:
+            return look()
+        outcome: list[Any] = [None]
+        if self.first:
+            try:
+                outcome = [(look(), None)]
+            except (InputError, OSError) as error:
+                outcome = [(None, error)]
+        dist.broadcast_object_list(outcome, src=0, device=torch.device("cpu"))
+        found, raised = outcome[0]
+        if raised is not None:
+            raise raised
+        return cast(T, found)
 
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[Ranks]:
     """Join the processes that `torchrun` started; one rank alone without it."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))
+    world, local = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("LOCAL_RANK", "0"))
     if world == 1:
         yield Ranks()
         return
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    if device.type == "cuda":
+        torch.cuda.set_device(local)  # before nccl starts: it would put all ranks on the first device
+    dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
     try:
-        yield Ranks(dist.get_rank(), world, int(os.environ.get("LOCAL_RANK", "0")))
+        yield Ranks(dist.get_rank(), world, local)
+    except RuntimeError as error:
+        if not isinstance(error, dist.DistError) and not _LOST.search(str(error)):
+            raise
+        reason = str(error).splitlines()[0]
+        raise LostRankError(f"another process of this training ended or cannot be reached ({reason})") from error
     finally:
         dist.destroy_process_group()
 

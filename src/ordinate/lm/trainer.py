@@ -13,10 +13,13 @@ import torch
 from torch import Tensor
 
 from ordinate.core.seeds import seed_of
+from ordinate.lm import rank_checkpoint
 from ordinate.lm.added_size import added_ratio
-from ordinate.lm.budgets import Branch, branch_schedule
+from ordinate.lm.budgets import Branch, branch_config, branch_schedule
 from ordinate.lm.checkpoint_folder import LATEST, REPLAY, CheckpointFolder
 from ordinate.lm.config import Options, TrunkConfig
+from ordinate.lm.data_check import DataCheck
+from ordinate.lm.errors import DivergedError
 from ordinate.lm.hardware import matmul_rate
 from ordinate.lm.loss import Objective
 from ordinate.lm.ranks import Ranks, gathering, spread
@@ -34,10 +37,6 @@ from ordinate.training.optimizer import apply_gradients, make_optimizer
 from ordinate.training.progress import Progress, ProgressCallback, TrainingClock
 
 MICRO = 16_384  # tokens of one pass, unless a number of sequences is given
-
-
-class DivergedError(Exception):
-    """The loss is NaN or infinite."""
 
 
 class StepOutput(NamedTuple):
@@ -58,6 +57,7 @@ class LMTrainer:
     def __init__(
         self, config: TrunkConfig, corpus: Corpus, options: Options, ranks: Ranks, branch: Branch | None = None
     ) -> None:
+        config = branch_config(config, branch)
         check_fit(config, corpus, ranks)
         self.config, self.corpus, self.options, self.ranks = config, corpus, options, ranks
         self.device = ranks.device(pick_device(options.device))
@@ -165,19 +165,21 @@ class TrainingSegment:
 
     def __init__(
         self, trainer: LMTrainer, folder: CheckpointFolder, run: Run, end: int, owner: str, group: str,
-        *, replay: bool = False,
+        data: DataCheck, *, replay: bool = False,
     ) -> None:  # fmt: skip
         self.trainer, self.folder, self.run, self.end = trainer, folder, run, end
-        self.owner, self.group, self.replay = owner, group, replay
+        self.owner, self.group, self.data, self.replay = owner, group, data, replay
         self.first = trainer.ranks.first  # rank 0 writes for all
         self.latest = folder.path / (REPLAY if replay else LATEST)
         self.journal = 0  # bytes
         self.validation: Validation | None = None  # the last one
 
-    def load(self, path: Path, owner: str) -> None:
-        """Continue from a checkpoint, of this segment or of another."""
+    def load(self, path: Path, owner: str, source: Transformer | None = None) -> None:
+        """Continue from a checkpoint, of this segment or of another; `source`: a model like its, if that differs."""
         trainer = self.trainer
-        state = checkpoint.load(path, owner, trainer.model, trainer.optimizer, LanguageModelState, last=self.end)
+        state = rank_checkpoint.load(
+            path, owner, trainer.model, trainer.optimizer, trainer.ranks, last=self.end, source=source
+        )
         trainer.step, trainer.clock = state.step, TrainingClock(state.seconds)
         if owner == self.owner:  # a branch has its own journal
             self.journal = state.journal
@@ -195,9 +197,12 @@ class TrainingSegment:
             while trainer.step < self.end:
                 output = trainer.train_step()
                 last = trainer.step == self.end
-                stopping = ranks.any(stop())
+                due = self.first and self.data.ended and time.monotonic() - saved > options.save_every
+                stopping, due, damaged = ranks.any(stop(), due, self.data.failed)
+                if damaged:
+                    ranks.decide(self.data.wait)  # raises
                 log, valid = (last or trainer.step % every == 0 for every in (options.log_every, options.valid_every))
-                save = stopping or ranks.any(time.monotonic() - saved > options.save_every)
+                save = stopping or due
                 if log or valid or save:
                     metrics = trainer.metrics(output)  # raises if the run diverged, before it is saved
                     trainer.clock.pause()
@@ -233,7 +238,9 @@ class TrainingSegment:
     def save(self) -> None:
         """Replace the latest checkpoint. With `keep`, the last few stay under the names of their steps."""
         trainer, keep = self.trainer, self.trainer.options.keep
-        tensors, loss = checkpoint.collect(trainer.model, trainer.optimizer), trainer.total_loss()
+        trainer.ranks.decide(self.data.wait)
+        tensors = checkpoint.collect(trainer.model, trainer.optimizer, keep=self.first)
+        loss = trainer.total_loss()
         if self.first:
             with self.run.writing():
                 if not self.replay:

@@ -89,12 +89,13 @@ class SavedTensors:
     optimizer: dict[str, dict[str, Tensor] | None]
 
 
-def collect(model: nn.Module, optimizer: torch.optim.Optimizer) -> SavedTensors:
-    """The tensors of a checkpoint. With shards, every rank must call this."""
-    saved = SavedTensors({name: _saved(tensor) for name, tensor in model.state_dict(keep_vars=True).items()}, {})
+def collect(model: nn.Module, optimizer: torch.optim.Optimizer, *, keep: bool = True) -> SavedTensors:
+    """The tensors of a checkpoint. With shards, every rank must call this; those that do not keep get empty tensors."""
+    tensors = model.state_dict(keep_vars=True)
+    saved = SavedTensors({name: _saved(tensor, keep) for name, tensor in tensors.items()}, {})
     for name, weight in model.named_parameters():
         state = optimizer.state.get(weight)
-        saved.optimizer[name] = {part: _saved(state[part]) for part in ("step", *MOMENTS)} if state else None
+        saved.optimizer[name] = {part: _saved(state[part], keep) for part in ("step", *MOMENTS)} if state else None
     return saved
 
 
@@ -111,7 +112,14 @@ def save(path: Path, owner: str, tensors: SavedTensors, state: TrainingState) ->
 
 
 def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimizer, kind: type[S], *, last: int) -> S:
-    """Restore weights and moments, and return the rest. Nothing is used before all of it is checked.
+    """Restore weights and moments, and return the rest. Nothing is used before all of it is checked."""
+    tensors, state = read(path, owner, model, kind, last=last)
+    put(tensors, model, optimizer)
+    return state
+
+
+def read(path: Path, owner: str, model: nn.Module, kind: type[S], *, last: int) -> tuple[SavedTensors, S]:
+    """The tensors of a checkpoint of such a model, and the rest of its state, all of it checked.
 
     Loads tensors, never code. Settings of the optimizer are the configuration's and are not in the file.
     """
@@ -124,14 +132,19 @@ def load(path: Path, owner: str, model: nn.Module, optimizer: torch.optim.Optimi
         _check_moments(moments, dict(model.named_parameters()), state.step)
     except (ValueError, TypeError) as error:
         raise InputError(f"{path} is damaged ({error}): move it away to start again") from error
-    with torch.no_grad():
-        for name, weight in tensors.items():
-            weight.copy_(_like(weights[name], weight))
-            if saved := moments.get(name):
-                device = weight.device if weight.is_cuda else torch.device("cpu")
-                optimizer.state[weight] = {"step": saved["step"].to(device)}
-                optimizer.state[weight] |= {part: _like(saved[part], weight) for part in MOMENTS}
-    return state
+    return SavedTensors(weights, moments), state
+
+
+@torch.no_grad()
+def put(tensors: SavedTensors, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Give a model and its optimizer these tensors; what has another name stays as it is."""
+    for name, weight in model.state_dict(keep_vars=True).items():
+        if name in tensors.model:
+            weight.copy_(_like(tensors.model[name], weight))
+        if saved := tensors.optimizer.get(name):
+            device = weight.device if weight.is_cuda else torch.device("cpu")
+            optimizer.state[weight] = {"step": saved["step"].to(device)}
+            optimizer.state[weight] |= {part: _like(saved[part], weight) for part in MOMENTS}
 
 
 def load_weights(path: Path, owner: str, model: nn.Module, *, last: int) -> TrainingState:
@@ -140,7 +153,7 @@ def load_weights(path: Path, owner: str, model: nn.Module, *, last: int) -> Trai
     content = _content(path, owner, tensors)
     try:
         weights, _ = content.pop("model", None), content.pop("optimizer", None)
-        state = _state(TrainingState, content, last)
+        state = _state(LanguageModelState, content, last)
         _check_weights(weights, tensors)
     except (ValueError, TypeError) as error:
         raise InputError(f"{path} is damaged ({error}): move it away") from error
@@ -275,8 +288,9 @@ def _check_tensor(name: str, saved: Any, like: Tensor) -> None:
         raise ValueError(f"{name} has {' where the model has '.join(kinds)}")
 
 
-def _saved(tensor: Tensor) -> Tensor:
-    return whole(tensor).detach().cpu()
+def _saved(tensor: Tensor, keep: bool) -> Tensor:
+    gathered = whole(tensor).detach()
+    return gathered.cpu() if keep else torch.empty(0)
 
 
 def _like(saved: Tensor, weight: Tensor) -> Tensor:

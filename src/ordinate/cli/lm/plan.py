@@ -18,6 +18,9 @@ def run(
     encoding: shared.Encoding,
     settings: shared.Settings = None,
     budget: shared.Budget = None,
+    branch_encoding: shared.BranchEncoding = None,
+    branch_length: shared.BranchLength = None,
+    branch_at: shared.BranchAt = None,
     data: shared.Data = None,
     root: shared.Root = shared.CHECKPOINTS,
     seed: shared.Seed = 42,
@@ -25,7 +28,8 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Show the trunk and one branch per budget: what is done, and the cost of the rest."""
-    request = shared.resolve_request(size, encoding, budget, data, seed, device, settings)
+    change = shared.BranchChange(branch_encoding, branch_length, branch_at)
+    request = shared.resolve_request(size, encoding, budget, data, seed, device, settings, change)
     content = describe(request, root, device)
     if as_json:
         print(json.dumps(content, indent=1))
@@ -39,14 +43,18 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
 
     from ordinate.lm.added_size import added_ratio
     from ordinate.lm.branching import plan_segments
+    from ordinate.lm.budgets import branch_config
     from ordinate.lm.hardware import matmul_rate
     from ordinate.lm.sizes import flops_per_token, parameters
     from ordinate.model import pick_device
 
     config, corpus = request.config, request.corpus
+    branched = branch_config(config, request.branches[0])  # one change for all of them
     planned = plan_segments(root, config, request.branches)
     tokens = sum(segment.steps for segment in planned) * config.step_tokens
-    flops = tokens * flops_per_token(config.model)
+    flops = config.step_tokens * sum(
+        segment.steps * flops_per_token((branched if segment.what == "branch" else config).model) for segment in planned
+    )
     network, own = parameters(config.model)
     peak = matmul_rate(pick_device(device), getattr(torch, config.precision))
     return {
@@ -54,6 +62,7 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
         "parameters": network, "encoding_parameters": own, "added_ratio": added_ratio(config.model),
         "data": str(corpus.folder),
         "corpus_tokens": corpus.tokens("train"), "step_tokens": config.step_tokens,
+        "branch_encoding": branched.encoding, "branch_length": branched.model.length, "length": config.model.length,
         "warmup_steps": config.warmup, "budgets": [branch.budget for branch in request.branches],
         "segments": [
             {"what": segment.what, "folder": str(segment.folder), "begin": segment.begin, "end": segment.end,
@@ -79,6 +88,8 @@ def show(plan: dict[str, Any], file: IO[str]) -> None:
         times = f"what {plan['encoding']} adds is {ratio:.2g} times the size of the token embeddings at the start"
         drowned = ", so its result may come from that size alone: set its size=1 to match them"
         out.print(f"warning: {times}{drowned}" if ratio > LARGE else times)
+    if (plan["branch_encoding"], plan["branch_length"]) != (plan["encoding"], plan["length"]):
+        out.print(f"branches change to {plan['branch_encoding']} in a context of {plan['branch_length']:,} tokens")
     segments = table("", "from step", "to step", "tokens", "folder", left=("", "folder"), folded="folder")
     for segment in plan["segments"]:
         cost = write_tokens(segment["tokens"]) if segment["tokens"] else "done"

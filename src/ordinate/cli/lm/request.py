@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from ordinate.cli.options import read_settings
 from ordinate.core.errors import InputError
+from ordinate.core.parameters import LARGEST_WHOLE
 
 if TYPE_CHECKING:
     from ordinate.lm.budgets import Branch
@@ -28,7 +29,32 @@ Data = Annotated[
 Root = Annotated[Path, Option("--checkpoints", help="Folder of the checkpoints.")]
 Seed = Annotated[int, Option("--seed", help="Seed of the weights and of the order of the data.")]
 Device = Annotated[str, Option("--device", help="cpu, cuda, mps or auto.")]
+BranchEncoding = Annotated[
+    str | None,
+    Option("--branch-encoding", help="Encoding from the branch on, as in none or rope(scaling=linear,factor=2)."),
+]
+BranchLength = Annotated[int | None, Option("--branch-length", help="Context from the branch on, in tokens.")]
+BranchAt = Annotated[
+    float | None, Option("--branch-at", help="Share of the budget before the change (default: up to the decay).")
+]
 CHECKPOINTS = Path("checkpoints")
+
+
+@dataclass(frozen=True)
+class BranchChange:
+    """What branches train on with, where it differs from their trunk."""
+
+    encoding: str | None = None
+    length: int | None = None
+    at: float | None = None  # share of the budget
+
+    def __post_init__(self) -> None:
+        if self.at is not None and self.encoding is None and self.length is None:
+            raise InputError("--branch-at says when a branch changes: add --branch-encoding or --branch-length")
+        if self.length is not None and not 1 <= self.length <= LARGEST_WHOLE:
+            raise InputError(f"--branch-length must be at least 1 and at most {LARGEST_WHOLE}, got {self.length}")
+        if self.at is not None and not 0 < self.at < 1:
+            raise InputError(f"--branch-at is a share between 0 and 1, got {self.at:g}")
 
 
 @dataclass(frozen=True)
@@ -40,10 +66,14 @@ class LMRequest:
     branches: "list[Branch]"
 
 
+UNCHANGED = BranchChange()
+
+
 def resolve_request(
-    size: str, encoding: str, budget: str | None, data: Path | None, seed: int, device: str, settings: list[str] | None
-) -> LMRequest:
-    from ordinate.lm.budgets import branches
+    size: str, encoding: str, budget: str | None, data: Path | None, seed: int, device: str, settings: list[str] | None,
+    change: BranchChange = UNCHANGED,
+) -> LMRequest:  # fmt: skip
+    from ordinate.lm.budgets import branches, change_branch
     from ordinate.lm.config import resolve
     from ordinate.lm.sizes import defaults
     from ordinate.lm.token_counts import parse_tokens
@@ -53,7 +83,10 @@ def resolve_request(
     corpus = find_corpus(data, resolve(size, encoding, "", given)[0].model.vocabulary)
     config, decay = resolve(size, encoding, corpus.fingerprint, given)
     budgets = [parse_tokens(text) for text in budget.split(",")] if budget is not None else [default.budget]
-    return LMRequest(config, corpus, branches(config, budgets, decay))
+    planned = branches(config, budgets, decay)
+    if change != UNCHANGED:
+        planned = [change_branch(config, branch, change.encoding, change.length, change.at) for branch in planned]
+    return LMRequest(config, corpus, planned)
 
 
 def precision(device: str) -> dict[str, str]:

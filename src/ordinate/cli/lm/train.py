@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from ordinate.cli.lm import request as shared
 from ordinate.cli.lm.plan import describe, show
 from ordinate.cli.options import AsJson
 from ordinate.core.display import duration, escaped
-from ordinate.core.errors import InputError
+from ordinate.core.errors import InputError, brief
 
 if TYPE_CHECKING:
     from ordinate.cli.progress import Bar
@@ -28,6 +29,9 @@ def run(
     encoding: shared.Encoding,
     settings: shared.Settings = None,
     budget: shared.Budget = None,
+    branch_encoding: shared.BranchEncoding = None,
+    branch_length: shared.BranchLength = None,
+    branch_at: shared.BranchAt = None,
     data: shared.Data = None,
     root: shared.Root = shared.CHECKPOINTS,
     seed: shared.Seed = 42,
@@ -47,42 +51,46 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Train a language model to one or more budgets. An interrupted training is resumed."""
-    from ordinate.cli.progress import Bar
-    from ordinate.lm.branching import BranchedTraining
-    from ordinate.lm.checkpoint_folder import result_of
-    from ordinate.lm.config import Options
-    from ordinate.lm.ranks import joined
-    from ordinate.lm.sinks import known
-    from ordinate.lm.stream import check_fit
-    from ordinate.model import pick_device
-    from ordinate.results.serialize import write
-    from ordinate.training import environment
-    from ordinate.training.interruption import stop_requested
-
     if shard not in ("none", "fsdp2"):
         raise InputError(f"unknown shard {shard!r}: choose none or fsdp2")
     _check_limits(
         threads=threads, micro_batch=micro_batch, keep=keep, save_every=save_every, valid_every=valid_every,
         valid_tokens=valid_tokens,
     )  # fmt: skip
-    trackers = tuple(known(name) for name in track.split(",") if name)
-    request = shared.resolve_request(size, encoding, budget, data, seed, device, settings)
-    options = Options(
-        device=device, micro_batch=micro_batch, shard="fsdp2" if shard == "fsdp2" else "none", compiled=compiled,
-        save_every=save_every, keep=keep, valid_every=valid_every, valid_tokens=valid_tokens, trackers=trackers,
-    )  # fmt: skip
-    chosen = pick_device(device)
-    with environment.prepared(threads or _threads_per_process(), str(chosen)), joined(chosen) as ranks:
-        check_fit(request.config, request.corpus, ranks)
+    with _exit_codes():
+        from ordinate.cli.progress import Bar
+        from ordinate.lm.branching import BranchedTraining
+        from ordinate.lm.budgets import branch_config
+        from ordinate.lm.checkpoint_folder import result_of
+        from ordinate.lm.config import Options
+        from ordinate.lm.ranks import joined
+        from ordinate.lm.sinks import known
+        from ordinate.lm.stream import check_fit
+        from ordinate.model import pick_device
+        from ordinate.results.serialize import write
+        from ordinate.training import environment
+        from ordinate.training.interruption import stop_requested
+
+        trackers = tuple(known(name) for name in track.split(",") if name)
+        change = shared.BranchChange(branch_encoding, branch_length, branch_at)
+        request = shared.resolve_request(size, encoding, budget, data, seed, device, settings, change)
+        options = Options(
+            device=device, micro_batch=micro_batch, shard="fsdp2" if shard == "fsdp2" else "none", compiled=compiled,
+            save_every=save_every, keep=keep, valid_every=valid_every, valid_tokens=valid_tokens, trackers=trackers,
+        )  # fmt: skip
+        chosen = pick_device(device)
+        with environment.prepared(threads or _threads_per_process(), str(chosen)), joined(chosen) as ranks:
+            for branch in request.branches:
+                check_fit(branch_config(request.config, branch), request.corpus, ranks)
+            if ranks.first:
+                show(describe(request, root, device), sys.stderr)
+            if dry_run:
+                return
+            training = BranchedTraining(request.config, request.corpus, root, options, ranks)
+            with Bar(shown=ranks.first) as bar, stop_requested(bar.announce) as stop:
+                folders = training.run(request.branches, lambda now: _show_progress(bar, now), stop)
         if ranks.first:
-            show(describe(request, root, device), sys.stderr)
-        if dry_run:
-            return
-        training = BranchedTraining(request.config, request.corpus, root, options, ranks)
-        with _exit_codes(shown=ranks.first), Bar(shown=ranks.first) as bar, stop_requested() as stop:
-            folders = training.run(request.branches, lambda now: _show_progress(bar, now), stop)
-    if ranks.first:
-        _print_results([{"folder": str(folder), **(write(result_of(folder)) or {})} for folder in folders], as_json)
+            _print_results([{"folder": str(folder), **(write(result_of(folder)) or {})} for folder in folders], as_json)
 
 
 def _check_limits(**options: float | None) -> None:
@@ -98,23 +106,31 @@ def _threads_per_process() -> int:
 
 
 @contextmanager
-def _exit_codes(*, shown: bool) -> Iterator[None]:
-    """Exit with 130 after an interruption, with 1 if the loss diverges."""
-    from ordinate.lm.trainer import DivergedError
-    from ordinate.training.interruption import Interrupted
+def _exit_codes() -> Iterator[None]:
+    """Exit with 130 after an interruption, with 1 if the loss diverges or a rank is lost; rank 0 says why.
 
+    From the first import on: loading torch takes seconds, in which a signal would end the program without a word.
+    """
+    from ordinate.lm.errors import DivergedError, LostRankError
+
+    shown = os.environ.get("RANK", "0") == "0"
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
-    except Interrupted as interrupted:
+    except KeyboardInterrupt as interrupted:
+        what = str(interrupted) or "nothing was saved since the last checkpoint"
         if shown:
-            print(f"ordinate: stopped; {interrupted}; start again to resume", file=sys.stderr)
-        raise typer.Exit(130) from None
-    except KeyboardInterrupt:
-        print("ordinate: interrupted; start again to resume from the last checkpoint", file=sys.stderr)
+            print(f"ordinate: stopped; {what}; start again to resume", file=sys.stderr)
         raise typer.Exit(130) from None
     except DivergedError as diverged:
-        print(f"ordinate: {diverged}; what was saved before is kept", file=sys.stderr)
+        if shown:
+            print(f"ordinate: {diverged}; what was saved before is kept", file=sys.stderr)
         raise typer.Exit(1) from None
+    except LostRankError as lost:
+        print(f"ordinate: {brief(str(lost))}; start again to resume from the last checkpoint", file=sys.stderr)
+        raise typer.Exit(1) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _print_results(results: list[dict[str, Any]], as_json: bool) -> None:
