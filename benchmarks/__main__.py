@@ -13,7 +13,20 @@ from rich.table import Table
 
 from benchmarks.measure import Row
 
-PARTS = ("step", "training", "decode", "memory", "study", "cluster", "report", "store", "analyze", "tokenize", "lm")
+PARTS = (
+    "step",
+    "training",
+    "decode",
+    "memory",
+    "study",
+    "cluster",
+    "report",
+    "store",
+    "analyze",
+    "tokenize",
+    "lm",
+    "lm_eval",
+)
 
 
 @dataclass(frozen=True)
