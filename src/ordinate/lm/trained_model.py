@@ -9,7 +9,7 @@ import torch
 
 from ordinate.core.config import build, digest
 from ordinate.core.errors import InputError
-from ordinate.lm.budgets import Branch
+from ordinate.lm.budgets import Branch, branch_config, read_branch
 from ordinate.lm.checkpoint_folder import LATEST, RUN, read_identity
 from ordinate.lm.config import TrunkConfig
 from ordinate.lm.hardware import default_precision
@@ -116,11 +116,11 @@ def _read_run(folder: Path) -> tuple[TrunkConfig, Branch | None, str]:
     trunk, branch = identity.get("trunk"), identity.get("branch")
     try:
         config = build(TrunkConfig, _table(trunk))
-        found = None if branch is None else build(Branch, _table(branch))
+        found = None if branch is None else read_branch(_table(branch))
     except (InputError, TypeError) as error:
         raise InputError(f"{folder / RUN} cannot be used: {error}") from error
     # hashes of what is written there: a version with more settings still knows its old checkpoints
-    return config, found, digest(trunk) if branch is None else f"{digest(trunk)}-{digest(branch)}"
+    return branch_config(config, found), found, digest(trunk) if branch is None else f"{digest(trunk)}-{digest(branch)}"
 
 
 def _table(found: Any) -> dict[str, Any]:

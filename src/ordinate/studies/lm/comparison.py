@@ -7,7 +7,7 @@ from typing import Any
 
 from ordinate.core.config import digest
 from ordinate.core.errors import InputError
-from ordinate.lm.budgets import Branch, branch
+from ordinate.lm.budgets import Branch, ChangedBranch, branch, change_branch
 from ordinate.lm.config import TrunkConfig, resolve
 from ordinate.lm.evaluation.config import EvalConfig, InductionConfig, PasskeyConfig, TextConfig
 from ordinate.lm.sizes import defaults
@@ -32,10 +32,13 @@ class Arm:
 
     encoding: str
     scaling: str = ""  # of its angles past the trained length, at evaluation; such arms share their runs
+    to: str = ""  # the encoding that training ends with; empty: the same
+    at: float | None = None  # the share of the budget at which it changes; none: where the decay begins
 
     @property
     def name(self) -> str:
-        return f"{self.encoding}, {self.scaling}" if self.scaling else self.encoding
+        change = f", then {self.to}" + ("" if self.at is None else f" from {self.at:.4g}") if self.to else ""
+        return f"{self.encoding}{change}{f', {self.scaling}' if self.scaling else ''}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class ModelRun:
 
     @property
     def name(self) -> str:
-        return f"{self.config.encoding}, seed {self.config.seed}"
+        change = f" to {self.branch.encoding}" if isinstance(self.branch, ChangedBranch) else ""
+        return f"{self.config.encoding}{change}, seed {self.config.seed}"
 
 
 @dataclass(frozen=True)
@@ -99,17 +103,24 @@ class LMComparison:
 
     @property
     def distinct_runs(self) -> list[ModelRun]:
-        """What there is to do: each run once."""
-        return list({run.id: run for run in self.runs.values()}.values())
+        """What there is to do: each run once, those that leave a trunk early before those that leave it late."""
+        found = {run.id: run for run in self.runs.values()}
+        return sorted(found.values(), key=lambda run: (run.config.seed, run.branch.begin))
 
     def _run(self, arm: Arm, seed: int) -> ModelRun:
         given = {key: value for key, value in self.settings.items() if key != "seed"}
         config, decay = resolve(self.size, arm.encoding, self.corpus, given | {"seed": seed})
-        scalings = tuple(other.scaling for other in self.arms if other.encoding == arm.encoding and other.scaling)
+        scalings = tuple(
+            other.scaling
+            for other in self.arms
+            if replace(other, scaling="") == replace(arm, scaling="") and other.scaling
+        )
         evaluation = replace(self.evaluation, scaling=scalings)
         if config.mix and "passkey" not in evaluation.parts:
             evaluation = replace(evaluation, parts=(*evaluation.parts, "passkey"))
-        return ModelRun(config, branch(config, self.budget, decay), evaluation)
+        plain = branch(config, self.budget, decay)
+        ends = change_branch(config, plain, arm.to, None, arm.at) if arm.to else plain
+        return ModelRun(config, ends, evaluation)
 
 
 def plan_comparison(

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import error_text
-from ordinate.lm.trainer import DivergedError
+from ordinate.lm.errors import DivergedError
 from ordinate.studies.executor import StudyStopped
 from ordinate.studies.lm.comparison import ModelRun
 from ordinate.studies.lm.work import RunEnd, RunProgress, Workplace, do_run
@@ -116,20 +116,21 @@ class _Pool:
     running: list[_Process] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     deaths: dict[str, int] = field(default_factory=dict)
+    elsewhere: list[ModelRun] = field(default_factory=list)  # to be looked at again
     stops: int = 0
 
     def go(self, runs: Sequence[ModelRun]) -> dict[str, str]:
-        queue, elsewhere, looked = deque(runs), list[ModelRun](), time.monotonic()
+        queue, looked = deque(runs), time.monotonic()
         with self._interruptible():
             try:
-                while self.running or ((queue or elsewhere) and not self.stops):
+                while self.running or ((queue or self.elsewhere) and not self.stops):
                     while queue and len(self.running) < self.workers and not self.stops:
                         self._start(queue.popleft())
-                    self._listen(queue, elsewhere)
-                    if elsewhere and time.monotonic() - looked > POLL:
+                    self._listen(queue)
+                    if self.elsewhere and time.monotonic() - looked > POLL:
                         looked = time.monotonic()
-                        queue += elsewhere
-                        elsewhere.clear()
+                        queue += self.elsewhere
+                        self.elsewhere.clear()
             finally:
                 for own in self.running:
                     own.process.kill()
@@ -141,6 +142,9 @@ class _Pool:
     def _start(self, run: ModelRun) -> None:
         if self.place.checkpoints.find(run) is not None:  # by another driver, meanwhile
             self.watch(RunEvent("done", run))
+            return
+        if self.place.checkpoints.busy(run):  # with this run, or with another one of its trunk
+            self.elsewhere.append(run)
             return
         more = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         more["PYTHONPATH"] = os.pathsep.join(sys.path)  # it finds what this process finds; -P: and nothing else
@@ -161,7 +165,7 @@ class _Pool:
         self.running.append(_Process(run, process, errors))
         self.watch(RunEvent("started", run))
 
-    def _listen(self, queue: "deque[ModelRun]", elsewhere: list[ModelRun]) -> None:
+    def _listen(self, queue: "deque[ModelRun]") -> None:
         """Hear what the processes say, for a moment."""
         if not self.running:
             time.sleep(POLL / 5)
@@ -177,7 +181,7 @@ class _Pool:
                 self._heard(own, message)
             if messages is None:
                 self.running.remove(own)
-                self._ended(own, own.close(), queue, elsewhere)
+                self._ended(own, own.close(), queue)
 
     def _heard(self, own: _Process, message: dict[str, Any]) -> None:
         if message["kind"] == "progress":
@@ -185,13 +189,13 @@ class _Pool:
         else:
             own.end, own.error = message["kind"], message.get("error", "")
 
-    def _ended(self, own: _Process, how: str, queue: "deque[ModelRun]", elsewhere: list[ModelRun]) -> None:
+    def _ended(self, own: _Process, how: str, queue: "deque[ModelRun]") -> None:
         """A process is gone. One that did not say how its run ended has died: the run is tried again, but not often."""
         run = own.run
         if own.end == "done":
             self.watch(RunEvent("done", run))
         elif own.end == "elsewhere":
-            elsewhere.append(run)
+            self.elsewhere.append(run)
             self.watch(RunEvent("elsewhere", run))
         elif own.end == "failed":
             self._fail(run, own.error)

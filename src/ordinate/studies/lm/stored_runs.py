@@ -51,9 +51,7 @@ class Checkpoints:
 
         Runs that would use the same folders exclude each other: those of one trunk, and those whose names are alike.
         """
-        config = run.config
-        name = f"{config.size}_{config.encoding}_s{config.seed}".replace("/", "-")[:200]
-        claim = Claim(self.root / CLAIMS / name)
+        claim = self._claim(run)
         with claim.locked() as lock:
             mine = claim.take(lock)
         try:
@@ -61,6 +59,14 @@ class Checkpoints:
         finally:
             if mine:
                 claim.free()
+
+    def busy(self, run: ModelRun) -> bool:
+        """Whether a process has claimed it."""
+        return self._claim(run).holder is not None
+
+    def _claim(self, run: ModelRun) -> Claim:
+        config = run.config
+        return Claim(self.root / CLAIMS / f"{config.size}_{config.encoding}_s{config.seed}".replace("/", "-")[:200])
 
     def check(self) -> None:
         """Refuse a place that is no folder."""

@@ -25,7 +25,7 @@ from ordinate.studies.study_toml import (
 FOLDER = Path(__file__).parent / "files"
 _INHERITED = ("size", "seeds", "budget", "settings", "evaluation")  # by all parts, from the study
 _STUDY = ("title", "question", "source", "parts", *_INHERITED)
-_PART = ("name", "about", "encodings", "scalings", "published", *_INHERITED)
+_PART = ("name", "about", "encodings", "scalings", "changes", "published", *_INHERITED)
 _PUBLISHED = ("text", "above", "below", "value")
 _SPOT = re.compile(r"(.+?)(?:@(\d+(?:\.\d+)?))?")
 
@@ -79,6 +79,7 @@ def _part(table: Mapping[str, Any], study: Mapping[str, Any]) -> LMPart:
     if "scalings" in table:
         scalings = names_in(table["scalings"], name, "scalings")
         arms += [Arm(arm.encoding, scaling) for arm in arms for scaling in scalings]
+    arms += [_change(row, name) for row in tables_in(table.get("changes", []), "changes")]
     settings, layers = ({**table_in(study, key), **table_in(table, key)} for key in ("settings", "evaluation"))
     part = LMPart(
         name, text_in(table, "about"), size, tuple(arms), seeds, _budget(merged["budget"], name), settings,
@@ -87,6 +88,16 @@ def _part(table: Mapping[str, Any], study: Mapping[str, Any]) -> LMPart:
     comparison = part.comparison("")  # everything is checked, on no text yet
     published = [_ratio(row, comparison.names, name) for row in tables_in(table.get("published", []), "published")]
     return LMPart(**{**vars(part), "arms": comparison.arms, "published": tuple(published)})
+
+
+def _change(table: Mapping[str, Any], name: str) -> Arm:
+    """An encoding that is changed during training: `{ encoding = "rope", to = "none", at = 0.5 }`."""
+    known_keys(table, ("encoding", "to", "at"), "a change")
+    encoding, to = (needed_text(table, key, "a change") for key in ("encoding", "to"))
+    at = table.get("at")
+    if at is not None and (type(at) is not float or not 0 < at < 1):
+        raise InputError(f"at of a change in part {name!r} must lie between 0 and 1, got {at!r}")
+    return Arm(encoding, to=to, at=at)
 
 
 def _budget(value: Any, name: str) -> int | None:

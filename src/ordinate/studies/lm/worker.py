@@ -45,10 +45,10 @@ def work(job: dict[str, Any], driver: _Driver) -> None:
     """Do the run and tell how it ended."""
     from ordinate.core.config import build
     from ordinate.core.errors import error_text
-    from ordinate.lm.budgets import Branch
+    from ordinate.lm.budgets import read_branch
     from ordinate.lm.config import TrunkConfig
+    from ordinate.lm.errors import DivergedError
     from ordinate.lm.evaluation.config import EvalConfig
-    from ordinate.lm.trainer import DivergedError
     from ordinate.studies.lm.comparison import ModelRun
     from ordinate.studies.lm.stored_runs import Checkpoints
     from ordinate.studies.lm.work import Workplace, do_run
@@ -58,7 +58,7 @@ def work(job: dict[str, Any], driver: _Driver) -> None:
 
     try:
         run = ModelRun(
-            build(TrunkConfig, job["config"]), build(Branch, job["branch"]), build(EvalConfig, job["evaluation"])
+            build(TrunkConfig, job["config"]), read_branch(job["branch"]), build(EvalConfig, job["evaluation"])
         )
         place = Workplace(Checkpoints(Path(job["root"])), open_corpus(job["data"]), job["device"])
         with environment.prepared(job["threads"], job["device"]), stop_requested() as stop:
