@@ -80,7 +80,7 @@ def resolve_request(
 
     default = defaults(size)
     given = precision(device) | {"seed": seed} | read_settings(None, settings, ("encoding",))
-    corpus = find_corpus(data, resolve(size, encoding, "", given)[0].model.vocabulary)
+    corpus = find_corpus(data, resolve(size, encoding, "", given)[0].text_vocabulary)
     config, decay = resolve(size, encoding, corpus.fingerprint, given)
     budgets = [parse_tokens(text) for text in budget.split(",")] if budget is not None else [default.budget]
     planned = branches(config, budgets, decay)

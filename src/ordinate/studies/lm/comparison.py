@@ -93,7 +93,7 @@ class LMComparison:
     @property
     def text_vocabulary(self) -> int:
         """That text must have."""
-        return next(iter(self.runs.values())).config.model.vocabulary
+        return next(iter(self.runs.values())).config.text_vocabulary
 
     @cached_property
     def runs(self) -> dict[tuple[str, int], ModelRun]:
@@ -118,6 +118,8 @@ class LMComparison:
         evaluation = replace(self.evaluation, scaling=scalings)
         if config.mix and "passkey" not in evaluation.parts:
             evaluation = replace(evaluation, parts=(*evaluation.parts, "passkey"))
+        if not config.model.causal:  # the other parts read from left to right
+            evaluation = replace(evaluation, parts=("text",))
         plain = branch(config, self.budget, decay)
         ends = change_branch(config, plain, arm.to, None, arm.at) if arm.to else plain
         return ModelRun(config, ends, evaluation)

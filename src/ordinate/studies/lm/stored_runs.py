@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ordinate.core.errors import InputError
 from ordinate.lm.checkpoint_folder import branch_folder, result_of
@@ -17,6 +17,7 @@ from ordinate.studies.lm.comparison import ModelRun
 CLAIMS = ".claims"  # the folder of those who work on runs
 
 
+@runtime_checkable
 class Records(Protocol):
     """Finished runs."""
 
