@@ -30,7 +30,7 @@ class TokenRows:
     """Sequences with the next token of each of their tokens."""
 
     tokens: Int[Tensor, "b n"]
-    targets: Int[Tensor, "b n"]
+    targets: Int[Tensor, "b k"]
     document_ids: Int[Tensor, "b n"] | None  # none: each row is of one document
     scored: Int[Tensor, "b k"] | None = None  # places of masked tokens, which are the targets; none: see above
 

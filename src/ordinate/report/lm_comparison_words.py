@@ -22,8 +22,7 @@ def words(outcome: LMStudyOutcome, most: int = BOTTOM_LINE) -> list[str]:
     missing = [part.part.name for part in outcome.parts if not part.found.finished]
     if missing:
         some = listed(missing) if len(missing) < len(outcome.parts) else "all of it"
-        left = sum(part.found.missing for part in outcome.parts)
-        lines.append(f"Still to be run: {some} ({counted(left, 'run')}). Go on with  {outcome.again}")
+        lines.append(f"Still to be run: {some} ({counted(outcome.missing, 'run')}). Go on with  {outcome.again}")
     return lines
 
 

@@ -10,6 +10,7 @@ import pytest
 from ordinate.lm import hardware
 from ordinate.lm.evaluation.config import EvalConfig, InductionConfig, TextConfig
 from ordinate.studies.lm.comparison import Arm, LMComparison, plan_comparison
+from ordinate.studies.lm.pool import RunEvent, do_runs
 from ordinate.studies.lm.stored_runs import Checkpoints
 from ordinate.studies.lm.work import Workplace
 from ordinate.text.corpus import Corpus
@@ -42,7 +43,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return prepare(request(f"text:{folder / 'text'}", vocabulary=300, valid=0.4), Path(folder / "made"), workers=0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def planned(corpus: Corpus) -> Callable[..., LMComparison]:
     """A comparison of a few steps each."""
 
@@ -51,6 +52,17 @@ def planned(corpus: Corpus) -> Callable[..., LMComparison]:
         return plan_comparison("nano", own, seeds, steps * STEP, corpus.fingerprint, SMALL | settings, EVALUATION)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def finished(
+    planned: Callable[..., LMComparison], corpus: Corpus, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[LMComparison, Workplace, list[RunEvent]]:
+    """Three encodings by two seeds, all done; to read from, and what happened on the way."""
+    folder, seen = tmp_path_factory.mktemp("finished"), list[RunEvent]()
+    comparison, own = planned("rope", "none", "learned"), Workplace(Checkpoints(folder), corpus, "cpu")
+    assert do_runs(comparison.distinct_runs, own, 0, seen.append) == {}
+    return comparison, own, seen
 
 
 @pytest.fixture

@@ -20,10 +20,12 @@ from ordinate.studies.lm.forecast import few_seeds_words, forecast
 from ordinate.studies.lm.outcome import LONGER, TRAINED, observations, outcome
 from ordinate.studies.lm.pool import RunEvent, do_runs
 from ordinate.studies.lm.shipped import Shipped, pack
+from ordinate.studies.lm.stored_runs import Checkpoints
 from ordinate.studies.lm.work import RunEnd, RunProgress, Workplace, do_run
 from ordinate.text.corpus import Corpus
 
 Planned = Callable[..., LMComparison]
+Finished = tuple[LMComparison, Workplace, list[RunEvent]]
 
 
 def _ignore(event: RunEvent) -> None:
@@ -38,10 +40,10 @@ class Crash(BaseException):
     """Stands for anything that ends a process."""
 
 
-def test_every_arm_and_seed_is_trained_and_evaluated_once(planned: Planned, place: Workplace) -> None:
-    comparison, seen = planned("rope", "none", "learned"), list[RunEvent]()
-    assert forecast(comparison.distinct_runs, place, 2).line.startswith("6 runs, 0 done; 768 tokens to train on")
-    assert do_runs(comparison.distinct_runs, place, 0, seen.append) == {}
+def test_every_arm_and_seed_is_trained_and_evaluated_once(finished: Finished, tmp_path: Path) -> None:
+    comparison, place, seen = finished
+    nowhere = replace(place, checkpoints=Checkpoints(tmp_path))
+    assert forecast(comparison.distinct_runs, nowhere, 2).line.startswith("6 runs, 0 done; 768 tokens to train on")
     assert [event.kind for event in seen].count("done") == 6
     found = outcome(comparison, [place.checkpoints])
     assert found.finished and found.seeds == [42, 43]
@@ -55,18 +57,15 @@ def test_every_arm_and_seed_is_trained_and_evaluated_once(planned: Planned, plac
     assert record.curve_tokens[-1] == 128 and len(record.curve_tokens) <= POINTS
 
 
-def test_the_analysis_is_that_of_analyze_on_the_same_numbers(
-    planned: Planned, place: Workplace, tmp_path: Path
-) -> None:
-    comparison = planned()
-    do_runs(comparison.distinct_runs, place, 0, _ignore)
+def test_the_analysis_is_that_of_analyze_on_the_same_numbers(finished: Finished, tmp_path: Path) -> None:
+    comparison, place, _ = finished
     found = outcome(comparison, [place.checkpoints])
     file = tmp_path / "results.csv"
     with file.open("w", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["task", "encoding", "seed", "split", "length", "score", "bar", "direction"])
+        writer.writerow(["task", "encoding", "seed", "split", "length", "score", "direction"])
         for row in observations(found):
-            writer.writerow([row.task, row.encoding, row.seed, row.split, row.length, row.score, "none", "lower"])
+            writer.writerow([row.task, row.encoding, row.seed, row.split, row.length, row.score, "lower"])
     read = read_results(file).observations
     alone, own = analyze(read, preliminary=few_seeds(read)), found.analysis
     assert own is not None and own.records() == alone.records() and own.preliminary == alone.preliminary
@@ -163,17 +162,18 @@ def test_bidirectional_models_predict_masked_tokens(planned: Planned, place: Wor
     assert set(by_context) == {4, 8, 16, 32} and len({losses.tokens for losses in by_context.values()}) == 1
 
 
-def test_what_is_packed_gives_the_same_numbers_on_any_text(planned: Planned, place: Workplace, tmp_path: Path) -> None:
-    comparison = planned()
-    do_runs(comparison.distinct_runs, place, 0, _ignore)
-    whole = outcome(comparison, [place.checkpoints])
+def test_what_is_packed_gives_the_same_numbers_on_any_text(
+    finished: Finished, place: Workplace, tmp_path: Path
+) -> None:
+    comparison, made, _ = finished
+    whole = outcome(comparison, [made.checkpoints])
     archive = tmp_path / "shipped.zip"
-    assert pack(((comparison.runs[key], record) for key, record in whole.records.items()), archive) == 4
+    assert pack(((comparison.runs[key], record) for key, record in whole.records.items()), archive) == 6
     elsewhere = replace(comparison, corpus="")
     packed = outcome(elsewhere, [place.checkpoints, Shipped(archive)])
     assert packed.finished and not outcome(elsewhere, [place.checkpoints]).records
     for arm in comparison.names:
-        assert packed.losses(arm, 2) == pytest.approx(whole.losses(arm, 2), rel=1e-5)
+        assert packed.losses(arm, 1) == pytest.approx(whole.losses(arm, 1), rel=1e-5)
         assert packed.reaches(arm) == pytest.approx(whole.reaches(arm), rel=1e-3)
     first = archive.read_bytes()
     pack(((comparison.runs[key], record) for key, record in whole.records.items()), archive)
@@ -181,10 +181,9 @@ def test_what_is_packed_gives_the_same_numbers_on_any_text(planned: Planned, pla
     assert Shipped(tmp_path / "missing.zip").find(comparison.distinct_runs[0]) is None
 
 
-def test_a_curve_keeps_its_last_point(planned: Planned, place: Workplace) -> None:
-    run = planned(seeds=1).distinct_runs[0]
-    do_run(run, place)
-    record = place.checkpoints.find(run)
+def test_a_curve_keeps_its_last_point(finished: Finished) -> None:
+    comparison, place, _ = finished
+    record = place.checkpoints.find(comparison.distinct_runs[0])
     assert record is not None
     long = record_of(record.evaluation, [(at, 1.0) for at in range(1000)], 1.0, 0.0)
     assert long.curve_tokens[-1] == 999 and len(long.curve_tokens) <= POINTS

@@ -27,10 +27,14 @@ class LMOutcome:
     failures: Mapping[str, str] = field(default_factory=dict)  # by run's id
 
     @property
-    def missing(self) -> int:
-        """Runs that are still to be done."""
+    def missing_runs(self) -> set[str]:
+        """Ids of those that are still to be done."""
         done = {self.comparison.runs[key].id for key in self.records}
-        return len(self.comparison.distinct_runs) - len(done)
+        return {run.id for run in self.comparison.distinct_runs} - done
+
+    @property
+    def missing(self) -> int:
+        return len(self.missing_runs)
 
     @property
     def finished(self) -> bool:

@@ -114,6 +114,11 @@ class LMStudyOutcome:
     def finished(self) -> bool:
         return all(part.found.finished for part in self.parts)
 
+    @property
+    def missing(self) -> int:
+        """Runs that are still to be done; parts share some."""
+        return len({run for part in self.parts for run in part.found.missing_runs})
+
 
 def study_outcome(
     study: LMStudy, corpus: str, sources: Sequence[Records], again: str, failures: Mapping[str, str] | None = None
