@@ -59,20 +59,20 @@ def test_the_example_of_the_documentation_is_a_study(tmp_path: Path) -> None:
         (('"1M"', "1"), "budget of part 'one' must be a text"),
         (('"1M"', '"many"'), "expected a number of tokens"),
         (("seeds = 5", 'seeds = "auto"'), "seeds of part 'one' must be a whole number"),
-        (('"none"]', '"none"]\\ncolor = 1'), "a part has no key color"),
+        (('"none"]', '"none"]\ncolor = 1'), "a part has no key color"),
         (('"none"]', '"nonne"]'), "did you mean"),
-        (('"none"]', '"none"]\\nsettings = { width = 3 }'), "unknown key width"),
-        (('"none"]', '"none"]\\nevaluation = { parts = ["sound"] }'), "unknown part 'sound'"),
-        (('"none"]', '"none"]\\nchanges = [{ encoding = "rope", to = "none", at = 2.0 }]'), "between 0 and 1, got 2.0"),
-        (('"none"]', '"none"]\\n[[parts.published]]\\ntext = "t"\\nabove = "fox"\\nbelow = "rope"\\nvalue = 1.1'),
+        (('"none"]', '"none"]\nsettings = { width = 3 }'), "unknown key width"),
+        (('"none"]', '"none"]\nevaluation = { parts = ["sound"] }'), "unknown part 'sound'"),
+        (('"none"]', '"none"]\nchanges = [{ encoding = "rope", to = "none", at = 2.0 }]'), "between 0 and 1, got 2.0"),
+        (('"none"]', '"none"]\n[[parts.published]]\ntext = "t"\nabove = "fox"\nbelow = "rope"\nvalue = 1.1'),
          "a ratio of fox, which it does not compare"),
-        (('"none"]', '"none"]\\n[[parts.published]]\\ntext = "t"\\nabove = "none"\\nbelow = "rope"'), "has no value"),
+        (('"none"]', '"none"]\n[[parts.published]]\ntext = "t"\nabove = "none"\nbelow = "rope"'), "has no value"),
         (("[[parts]]", "[[partes]]"), "no key partes"),
         (('size = "nano"', 'size = "huge"'), "unknown size 'huge'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_sentence(tmp_path: Path, change: tuple[str, str], words: str) -> None:
-    text = GOOD.replace(change[0], change[1].replace("\\\\n", "\\n"))
+    text = GOOD.replace(change[0], change[1])
     with pytest.raises(InputError, match=words) as error:
         load(_write(tmp_path, text))
-    assert str(error.value).startswith("study own: ") and "\\n" not in str(error.value)
+    assert str(error.value).startswith("study own: ") and "\n" not in str(error.value)
