@@ -17,7 +17,7 @@ from ordinate.report.table import Table, comma_separated, is_number, markdown, m
 from ordinate.report.write import known
 from ordinate.studies.lm.study import LMStudyOutcome
 
-ON_TERMINAL = ("encoding", "trained", "reach", "copying", "added", "seeds")  # columns, and those of each multiple
+ON_TERMINAL = ("encoding", "trained", "reach", "seeds")  # columns, and those of each multiple
 
 
 def show(outcome: LMStudyOutcome, console: Console) -> None:
@@ -41,24 +41,21 @@ def show(outcome: LMStudyOutcome, console: Console) -> None:
 
 
 def _short(table: Table) -> Table:
-    """Without columns that are on the page; intervals at the trained length and at twice it alone."""
+    """Without columns that are on the page; intervals where pairs are tested: at the trained length and at twice it."""
     kept = [at for at, column in enumerate(table.columns) if column.name in ON_TERMINAL or column.name[-1:] == "x"]
-    rows = []
-    for row in table.rows:
-        cells = [
-            value.partition(" ")[0]
-            if isinstance(value, str) and "[" in value and column.name not in ("trained", "2x")
-            else value
-            for value, column in zip(row, table.columns, strict=True)
-        ]
-        rows.append(tuple(cells[at] for at in kept))
+    plain = {at for at in kept if table.columns[at].name not in ("trained", "2x")}
+    rows = [
+        tuple(v.partition(" [")[0] if at in plain and isinstance(v := row[at], str) else row[at] for at in kept)
+        for row in table.rows
+    ]
     return Table(table.name, table.title, tuple(table.columns[at] for at in kept), rows)
 
 
 def _rich(table: Table) -> RichTable:
     drawn = RichTable(box=None, pad_edge=False, header_style="bold")
     for at, column in enumerate(table.columns):
-        drawn.add_column(column.title.removeprefix("long text, "), justify="right" if is_number(at, table) else "left")
+        title, justify = column.title.removeprefix("long text, "), "right" if is_number(at, table) else "left"
+        drawn.add_column(title, justify=justify, no_wrap=column.name != "text")  # type: ignore[arg-type]
     for row in table.rows:
         drawn.add_row(*(escaped(shown(value, column)) for value, column in zip(row, table.columns, strict=True)))
     return drawn
@@ -115,7 +112,8 @@ def page(outcome: LMStudyOutcome) -> str:
         "tables": {table.name: comma_separated(table) for table in made},
     }  # fmt: skip
     parts = [
-        {"part": {"name": part.part.name, "about": part.part.about, "protocol": protocol_sentence(part.found)},
+        {"part": {"name": part.part.name, "about": part.part.about, "command": "",
+                  "protocol": protocol_sentence(part.found)},
          "runs": len(part.found.comparison.distinct_runs),
          "done": len(part.found.comparison.distinct_runs) - part.found.missing}
         for part in outcome.parts

@@ -5,7 +5,6 @@ from statistics import median
 from ordinate.lm.token_counts import write_tokens
 from ordinate.statistics.phrases import capital, counted, listed, named
 from ordinate.statistics.sentences import sentences
-from ordinate.statistics.types import TaskAnalysis
 from ordinate.studies.lm.outcome import LONGER, TRAINED, LMOutcome
 from ordinate.studies.lm.study import LMPartOutcome, LMStudyOutcome
 
@@ -102,9 +101,3 @@ def published_words(part: LMPartOutcome) -> list[str]:
 def ratio_text(ratios: list[float]) -> str:
     mean, low, high = sum(ratios) / len(ratios), min(ratios), max(ratios)
     return f"{mean:.3g} ({low:.3g} to {high:.3g})" if len(ratios) > 1 else f"{mean:.3g}"
-
-
-def told_apart(task: TaskAnalysis) -> str:
-    """How many pairs the tests tell apart, in a few words."""
-    claims = sum(pair.claim for pair in task.pairs)
-    return f"{claims} of {counted(len(task.pairs), 'pair')} told apart"
