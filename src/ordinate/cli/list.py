@@ -64,9 +64,10 @@ def run(
 
 def _studies(as_json: bool) -> None:
     """The question of each."""
+    from ordinate.studies.lm import study_file as lm_study_file
     from ordinate.studies.study_file import titles
 
-    found = titles()
+    found = dict(sorted((titles() | lm_study_file.titles()).items()))
     if as_json:
         print(json.dumps([{"name": name, "question": question} for name, question in found.items()], indent=1))
         return

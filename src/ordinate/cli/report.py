@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from typer import Argument, Option
 
 from ordinate.cli.console import AtWork, console, say
+from ordinate.cli.lm.request import CHECKPOINTS, Data, Root
 from ordinate.cli.options import RUNS, StoreFolder
 from ordinate.core.errors import InputError
 
@@ -23,26 +24,29 @@ def run(
     form: str | None = Option(None, "--format", help="html, md, csv, tex or json (default: html; text for a study)."),
     figures: bool = Option(False, "--figures", help="Also write every figure as PDF and PNG."),
     store: StoreFolder = RUNS,
+    data: Data = None,
+    root: Root = CHECKPOINTS,
 ) -> None:
     """Write the report of a comparison or study from its stored results; nothing is run.
 
     What the store does not have may have come with the program: `ordinate report s4-k-back` works at once.
     """
     from ordinate import report
-    from ordinate.cli.study.report import report as report_study
+    from ordinate.cli.study.report import run as report_study
     from ordinate.report.output import deliver
     from ordinate.report.terminal import show
     from ordinate.store.examples import Examples
     from ordinate.studies import study_file
     from ordinate.studies.collect import collect_stored
+    from ordinate.studies.lm import study_file as lm_study_file
 
     form = report.format_of(form, output)
     if figures and (output is not None or form not in (None, "html")):
         raise InputError("--figures writes beside the page of the study: leave out -o and --format, or --figures")
-    if study in study_file.names() or study.endswith(".toml"):
+    if study in (*study_file.names(), *lm_study_file.names()) or study.endswith(".toml"):
         if figures:
             raise InputError(f"--figures belongs to one comparison, and {study} has several: leave it out")
-        report_study(study, output, form, store)
+        report_study(study, output, form, store, data, root)
         return
     runs, kept = _find(store, study)
     comparison = collect_stored(runs, kept)

@@ -23,7 +23,8 @@ PACKING: dict[str, dict[str, Any]] = {
     "continue+unmasked": dict(document_positions="continue", document_mask=False),
 }
 # The same for every size.
-FIXED: dict[str, Any] = dict(causal=True, axes=1, readout="tokens", classes=None)
+FIXED: dict[str, Any] = dict(axes=1, readout="tokens", classes=None)
+MASKED = 0.15  # share of the tokens that a bidirectional model predicts (BERT, Devlin 2019)
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,16 @@ class TrunkConfig:
     @property
     def step_tokens(self) -> int:
         return self.batch * self.model.length
+
+    @property
+    def row_targets(self) -> int:
+        """Tokens of a sequence that are predicted: all by a causal model, masked ones by a bidirectional one."""
+        return self.model.length if self.model.causal else max(1, round(MASKED * self.model.length))
+
+    @property
+    def text_vocabulary(self) -> int:
+        """Ids of text are below this; the mask of a bidirectional model comes after them."""
+        return self.model.vocabulary - (not self.model.causal)
 
     @property
     def encoding(self) -> str:
@@ -105,7 +116,8 @@ def resolve(
 ) -> tuple[TrunkConfig, Decay]:
     """A whole configuration from a size, an encoding, a corpus' fingerprint, and a user's settings.
 
-    Tokens are scaled beside what an encoding adds, unless its text says otherwise: see `added_size`.
+    Tokens are scaled beside what an encoding adds, unless its text says otherwise: see `added_size`. With
+    `causal=false` the model is bidirectional and predicts masked tokens; its vocabulary has the mask on top.
     """
     default, given = defaults(size), dict(settings or {})
     check_numbers(given)
@@ -127,7 +139,9 @@ def resolve(
         problems.append(f"vocabulary must be at least {SMALLEST}, the bytes and the end of a text, got {vocabulary}")
     refuse(problems)
     named = scale_by_default(encoding) if isinstance(encoding, str) else tuple(map(scale_by_default, encoding))
-    shape = build(ModelConfig, PRESETS[size], model, fixed, {"encoding": named})
+    shape = build(ModelConfig, PRESETS[size], {"causal": True}, model, fixed, {"encoding": named})
+    if not shape.causal:
+        shape = replace(shape, vocabulary=shape.vocabulary + 1, classes=shape.classes + 1)
     check_for_text(shape)
     own = dict(size=size, corpus=corpus, model=shape, batch=default.batch, lr=default.lr, warmup=default.warmup)
     return build(TrunkConfig, own, given), build(Decay, decays)

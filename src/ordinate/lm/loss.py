@@ -20,7 +20,8 @@ MOST = 2**24  # logits of any chunk: 64 MB in float32, 256 tokens of a vocabular
 class Objective(nn.Module):
     """A model with its loss as one module, which is what ranks wrap.
 
-    The losses of predicting each next token: summed in training, one per token in evaluation.
+    The losses of predicting each next token, or each token at a place in `scored`: summed in training, one per token in
+    evaluation.
     """
 
     def __init__(self, model: Transformer, *, compiled: bool = False) -> None:
@@ -29,15 +30,25 @@ class Objective(nn.Module):
         self.states = torch.compile(model.states, dynamic=False) if compiled else model.states
 
     def forward(
-        self, tokens: Int[Tensor, "b n"], targets: Int[Tensor, "b n"], document_ids: Int[Tensor, "b n"] | None
-    ) -> Float[Tensor, ""] | Float[Tensor, "b n"]:
+        self,
+        tokens: Int[Tensor, "b n"],
+        targets: Int[Tensor, "b k"],
+        document_ids: Int[Tensor, "b n"] | None,
+        scored: Int[Tensor, "b k"] | None = None,
+    ) -> Float[Tensor, ""] | Float[Tensor, "b k"]:
         weight, line = self.model.unembedding, targets.flatten()
         if self.training:
             # Tokens of a corpus are below its vocabulary: to look would make an accelerator wait.
-            return total_loss(self.states(tokens, document_ids, trusted=True).flatten(0, 1), weight, line)
+            states = states_at(self.states(tokens, document_ids, trusted=True), scored)
+            return total_loss(states.flatten(0, 1), weight, line)
         with torch.no_grad():  # not compiled, so that other lengths cost no compilation
-            states = self.model.states(tokens, document_ids)
+            states = states_at(self.model.states(tokens, document_ids), scored)
         return token_losses(states.flatten(0, 1), weight, line).view_as(targets)
+
+
+def states_at(states: Float[Tensor, "b n d"], places: Int[Tensor, "b k"] | None) -> Float[Tensor, "b k d"]:
+    """The states at some places of each row; all of them without any."""
+    return states if places is None else states.gather(1, places[..., None].expand(-1, -1, states.shape[-1]))
 
 
 def token_losses(

@@ -31,8 +31,9 @@ class TokenRows:
     """Sequences with the next token of each of their tokens."""
 
     tokens: Int[Tensor, "b n"]
-    targets: Int[Tensor, "b n"]
+    targets: Int[Tensor, "b k"]
     document_ids: Int[Tensor, "b n"] | None  # none: each row is of one document
+    scored: Int[Tensor, "b k"] | None = None  # places of masked tokens, which are the targets; none: see above
 
     def to(self, device: torch.device) -> "TokenRows":
         """On a device, without waiting for the copy if the rows are pinned."""
@@ -43,20 +44,25 @@ class TokenRows:
         return self._each(Tensor.pin_memory)
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "TokenRows":
-        document_ids = None if self.document_ids is None else change(self.document_ids)
-        return TokenRows(change(self.tokens), change(self.targets), document_ids)
+        ids, scored = (None if part is None else change(part) for part in (self.document_ids, self.scored))
+        return TokenRows(change(self.tokens), change(self.targets), ids, scored)
 
     def split(self, size: int) -> list["TokenRows"]:
         """The same rows in micro-batches of at most this size."""
-        ids = [None] * len(self.tokens) if self.document_ids is None else self.document_ids.split(size)
-        parts = zip(self.tokens.split(size), self.targets.split(size), ids, strict=False)
-        return [TokenRows(t, y, None if d is None or _single(d) else d) for t, y, d in parts]
+        tokens, targets = self.tokens.split(size), self.targets.split(size)
+        ids, scored = (
+            [None] * len(tokens) if part is None else list(part.split(size))
+            for part in (self.document_ids, self.scored)
+        )
+        parts = zip(tokens, targets, ids, scored, strict=True)
+        return [TokenRows(t, y, None if d is None or _single(d) else d, s) for t, y, d, s in parts]
 
 
 def training_rows(config: TrunkConfig, corpus: Corpus, step: int, rank: int = 0, world: int = 1) -> TokenRows:
     """The rows of a rank in a step: indices of the batch that are congruent to the rank modulo the world size."""
     numbers = range(step * config.batch, (step + 1) * config.batch)[rank::world]
-    return _rows([_row(config, corpus, number) for number in numbers])
+    rows = _rows([_row(config, corpus, number) for number in numbers])
+    return rows if config.model.causal else mask_rows(config, rows, [seed_of(config.seed, "mask", n) for n in numbers])
 
 
 class RowReader:
@@ -81,7 +87,20 @@ class RowReader:
 
 def validation_rows(config: TrunkConfig, corpus: Corpus, numbers: Sequence[int]) -> TokenRows:
     """Sequences of the validation split, from its start."""
-    return _rows([corpus.sequence("valid", config.model.length, number) for number in numbers])
+    rows = _rows([corpus.sequence("valid", config.model.length, number) for number in numbers])
+    return rows if config.model.causal else mask_rows(config, rows, [seed_of(0, "valid mask", n) for n in numbers])
+
+
+def mask_rows(config: TrunkConfig, rows: TokenRows, seeds: Sequence[int]) -> TokenRows:
+    """Rows in which a fixed number of tokens is replaced by the mask; these are to be predicted.
+
+    All of them are replaced: none is kept or drawn at random, so that inputs and targets never agree by accident.
+    """
+    length, count = rows.tokens.shape[1], config.row_targets
+    chosen = [np.sort(np.random.default_rng(seed).permutation(length)[:count]) for seed in seeds]
+    scored = torch.from_numpy(np.stack(chosen))
+    masked = rows.tokens.scatter(1, scored, config.text_vocabulary)
+    return TokenRows(masked, rows.tokens.gather(1, scored), rows.document_ids, scored)
 
 
 def _row(config: TrunkConfig, corpus: Corpus, number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -126,10 +145,10 @@ def check_fit(config: TrunkConfig, corpus: Corpus, ranks: Ranks) -> None:
     length = config.model.length
     if corpus.fingerprint != config.corpus:
         raise InputError(f"{corpus.folder} holds other data than this model was begun with: name the right folder")
-    if corpus.vocabulary > config.model.vocabulary:
+    if corpus.vocabulary > config.text_vocabulary:
         raise InputError(
-            f"{corpus.folder} has a vocabulary of {corpus.vocabulary:,}, the model one of {config.model.vocabulary:,}: "
-            f"prepare it with --vocabulary {config.model.vocabulary}, or set vocabulary={corpus.vocabulary}"
+            f"{corpus.folder} has a vocabulary of {corpus.vocabulary:,}, the model one of {config.text_vocabulary:,}: "
+            f"prepare it with --vocabulary {config.text_vocabulary}, or set vocabulary={corpus.vocabulary}"
         )
     for split in ("train", "valid"):
         if not corpus.sequences(split, length):

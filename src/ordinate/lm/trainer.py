@@ -89,9 +89,9 @@ class LMTrainer:
         for number, part in enumerate((part.to(self.device) for part in parts), start=1):
             with gathering(self.objective, last=number == len(parts)):
                 with self._autocast():
-                    loss = self.objective(part.tokens, part.targets, part.document_ids)
+                    loss = self.objective(part.tokens, part.targets, part.document_ids, part.scored)
                 # ranks average their gradients, but losses are summed over all of a batch's tokens
-                (loss * (ranks.world / config.step_tokens)).backward()
+                (loss * (ranks.world / (config.batch * config.row_targets))).backward()
             total += loss.detach()
         norm = apply_gradients(self.model, self.optimizer, lr=self.schedule.rate(self.step), clip=config.clip)
         self.loss_sum += total
@@ -105,7 +105,7 @@ class LMTrainer:
 
         Raises `DivergedError` if the loss is not finite.
         """
-        loss = self.total_loss() / (self.loss_steps * self.config.step_tokens)
+        loss = self.total_loss() / (self.loss_steps * self.config.batch * self.config.row_targets)
         norm = float(output.gradient_norm)
         self._check_finite(loss, norm)
         speed = self.clock.tokens_per_second
@@ -141,7 +141,7 @@ class LMTrainer:
             rows = validation_rows(self.config, self.corpus, numbers[start : start + self.micro_batch])
             here = rows.to(self.device)
             with self._autocast():
-                losses = self.objective(here.tokens, here.targets, here.document_ids)
+                losses = self.objective(here.tokens, here.targets, here.document_ids, here.scored)
             counted = max(0, len(own) - start)
             loss += float(losses[:counted].double().sum())
             size += float(sizes[rows.targets[:counted]].sum())

@@ -1,23 +1,30 @@
 """Studies as TOML files: comparisons that answer one question, and the published figures they are held against."""
 
 import math
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ordinate import encodings as all_encodings
-from ordinate.core.display import printable
 from ordinate.core.errors import InputError, nearest
 from ordinate.core.parsing import write_value
 from ordinate.studies import measures
 from ordinate.studies.plan import Seeds
 from ordinate.studies.study_definition import MATRIX, Part, Published, PublishedClaim, StudyFile
+from ordinate.studies.study_toml import (
+    check_unique,
+    known_keys,
+    names_in,
+    needed_text,
+    read_study,
+    table_in,
+    tables_in,
+    text_in,
+)
 
 FOLDER = Path(__file__).parent / "files"
-MOST_BYTES = 200_000
 MOST_PARTS = 200
 
 
@@ -28,48 +35,35 @@ def names() -> list[str]:
 
 def titles() -> dict[str, str]:
     """The question of each, without planning any run."""
-    return {name: str(_read(FOLDER / f"{name}.toml").get("question", "")) for name in names()}
+    return {name: str(read_study(FOLDER / f"{name}.toml").get("question", "")) for name in names()}
 
 
 def load(name: str | Path) -> StudyFile:
     """A study that comes with the program, by its name, or one of a user's, by the path of its file."""
     text = str(name)
     if text in names():
-        return _study(text, text, _read(FOLDER / f"{text}.toml"))
+        return _study(text, text, read_study(FOLDER / f"{text}.toml"))
     if not text.endswith(".toml"):
         raise InputError(f"no study {text!r}: {nearest(text, names())}; a study of your own is a file FILE.toml")
-    return _study(Path(text).stem, text, _read(Path(text)))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path} is no file of at most {MOST_BYTES:,} bytes: name a study file")
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is not TOML: {error}") from error
+    return _study(Path(text).stem, text, read_study(Path(text)))
 
 
 def _study(name: str, typed: str, content: dict[str, Any]) -> StudyFile:
     try:
-        _known(content, ("title", "question", "source", "parts", "claims", "interaction", "matrix"), "a study")
-        tables = _tables(content.get("parts", []), "parts")
+        known_keys(content, ("title", "question", "source", "parts", "claims", "interaction", "matrix"), "a study")
+        tables = tables_in(content.get("parts", []), "parts")
         if not tables:
             raise InputError("it has no parts: add a table [[parts]]")
         whole: dict[str, dict[str, Any]] = {}
         parts = [part for table in tables for part in _parts(table, whole)]
         if len(parts) > MOST_PARTS:
             raise InputError(f"its grids have {len(parts):,} comparisons: {MOST_PARTS} are the most")
-        _unique([part.name for part in parts])
-        claims = [_claim(table, parts) for table in _tables(content.get("claims", []), "claims")]
-        title, question = (_needed(content, key, "the study") for key in ("title", "question"))
-        source = _text(content, "source")
-        over = [measures.find(m).name for m in _names(content.get("interaction", []), name, "measures")]
-        matrix = _matrix(_table(content, "matrix"), parts)
+        check_unique([part.name for part in parts])
+        claims = [_claim(table, parts) for table in tables_in(content.get("claims", []), "claims")]
+        title, question = (needed_text(content, key, "the study") for key in ("title", "question"))
+        source = text_in(content, "source")
+        over = [measures.find(m).name for m in names_in(content.get("interaction", []), name, "measures")]
+        matrix = _matrix(table_in(content, "matrix"), parts)
         return StudyFile(name, typed, title, question, source, tuple(parts), tuple(claims), tuple(over), matrix)
     except InputError as error:
         raise InputError(f"study {name}: {error}") from error
@@ -81,28 +75,28 @@ _PART = ("name", "about", "like", *_INHERITED, "settings", "grid", "published")
 
 def _parts(table: dict[str, Any], whole: dict[str, dict[str, Any]]) -> Iterator[Part]:
     """One part, or one for each point of its grid; `whole` has the tables so far, for parts that are like them."""
-    _known(table, _PART, "a part")
-    name, like = _needed(table, "name", "a part"), table.get("like")
+    known_keys(table, _PART, "a part")
+    name, like = needed_text(table, "name", "a part"), table.get("like")
     if like is not None and (not isinstance(like, str) or like not in whole):
         raise InputError(f"part {name!r} is like {like!r}, and no part before it has that name")
     inherited: dict[str, Any] = whole[like] if like is not None else {}
     merged = inherited | {key: table[key] for key in _INHERITED if key in table}
-    own = _table(table, "settings")
+    own = table_in(table, "settings")
     common: dict[str, Any] = {**inherited.get("settings", {}), **own}
     whole[name] = merged | {"settings": common}
-    grid = _grid(name, _table(table, "grid"))
+    grid = _grid(name, table_in(table, "grid"))
     for point in grid:
         at = ", ".join(f"{key}={write_value(value)}" for key, value in point.items())
-        tasks = _names(point.get("tasks", merged.get("tasks")), name, "tasks")
+        tasks = names_in(point.get("tasks", merged.get("tasks")), name, "tasks")
         settings = common | {key: value for key, value in point.items() if key != "tasks"}
-        chosen = tuple(all_encodings.canonical(text) for text in _names(merged.get("encodings"), name, "encodings"))
+        chosen = tuple(all_encodings.canonical(text) for text in names_in(merged.get("encodings"), name, "encodings"))
         differs = {key: table[key] for key in ("tasks",) if key in table} | own | point
         yield Part(
             name=f"{name}, {at}" if at else name, tasks=tasks, encodings=chosen, settings=settings,
-            about=_text(table, "about"), seeds=_seeds(merged.get("seeds"), name),
+            about=text_in(table, "about"), seeds=_seeds(merged.get("seeds"), name),
             rates=_rates(merged.get("rates"), name), base=like,
-            differs=differs if like else {}, published=_published(_table(table, "published"), name, chosen),
-            measures=tuple(measures.find(m).name for m in _names(merged.get("measures", []), name, "measures")),
+            differs=differs if like else {}, published=_published(table_in(table, "published"), name, chosen),
+            measures=tuple(measures.find(m).name for m in names_in(merged.get("measures", []), name, "measures")),
         )  # fmt: skip
 
 
@@ -140,9 +134,9 @@ def _published(table: dict[str, Any], name: str, encodings: tuple[str, ...]) -> 
 
 def _claim(table: dict[str, Any], parts: list[Part]) -> PublishedClaim:
     sides = ("better", "worse", "learns", "fails", "extrapolates", "collapses")
-    _known(table, ("text", "measure", "lower", *sides), "a claim")
-    text, lower = _needed(table, "text", "a claim"), table.get("lower", False)
-    named = {side: _names(table[side], text, side) for side in sides if side in table}
+    known_keys(table, ("text", "measure", "lower", *sides), "a claim")
+    text, lower = needed_text(table, "text", "a claim"), table.get("lower", False)
+    named = {side: names_in(table[side], text, side) for side in sides if side in table}
     better, worse, learns, fails, extrapolates, collapses = (named.get(side, ()) for side in sides)
     claim = PublishedClaim(text, "", better, worse, bool(lower), learns, fails, extrapolates, collapses)
     order = {"better", "worse", "measure"} & table.keys()
@@ -158,7 +152,7 @@ def _claim(table: dict[str, Any], parts: list[Part]) -> PublishedClaim:
         raise InputError(f"the claim {text!r} names {min(twice)} twice")
     if not isinstance(lower, bool):
         raise InputError(f"lower in the claim {text!r} is {lower!r}: it must be true or false")
-    return replace(claim, measure=measures.find(_text(table, "measure")).name) if claim.better else claim
+    return replace(claim, measure=measures.find(text_in(table, "measure")).name) if claim.better else claim
 
 
 def _matrix(table: dict[str, Any], parts: list[Part]) -> dict[str, dict[str, str]]:
@@ -168,49 +162,8 @@ def _matrix(table: dict[str, Any], parts: list[Part]) -> dict[str, dict[str, str
             raise InputError(f"the matrix is about {encoding}, which no part compares")
         if not isinstance(row, dict) or not all(isinstance(text, str) for text in row.values()):
             raise InputError(f"the row of {encoding} in the matrix must be a table of texts, got {row!r}")
-        _known(row, MATRIX, "the matrix")
+        known_keys(row, MATRIX, "the matrix")
     return table
-
-
-def _known(table: Mapping[str, Any], keys: tuple[str, ...], what: str) -> None:
-    for key in table:
-        if key not in keys:
-            raise InputError(f"{what} has no key {key}: {nearest(key, keys)}")
-
-
-def _tables(value: Any, key: str) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
-        raise InputError(f"{key} must be a list of tables: write [[{key}]]")
-    return value
-
-
-def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = table.get(key, {})
-    if not isinstance(value, dict):
-        raise InputError(f"{key} must be a table of keys and values, got {value!r}")
-    return dict(value)
-
-
-def _text(table: Mapping[str, Any], key: str) -> str:
-    value = table.get(key, "")
-    if not isinstance(value, str) or not printable(" ".join(value.split())):
-        raise InputError(f"{key} must be a text of visible characters, got {value!r}")
-    return " ".join(value.split())
-
-
-def _needed(table: Mapping[str, Any], key: str, what: str) -> str:
-    if not (text := _text(table, key)):
-        raise InputError(f"{what} has no {key}")
-    return text
-
-
-def _names(value: Any, name: str, key: str) -> tuple[str, ...]:
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"{key} of {name!r} must be a text or a list of texts, got {value!r}")
-    if not texts and key != "measures":
-        raise InputError(f"{key} of {name!r} is empty: name at least one")
-    return tuple(texts)
 
 
 def _seeds(value: Any, name: str) -> Seeds | None:
@@ -227,8 +180,3 @@ def _rates(value: Any, name: str) -> tuple[float, ...] | None:
     if not isinstance(value, list) or not all(type(rate) in (int, float) for rate in value):
         raise InputError(f"rates of part {name!r} must be a list of numbers, got {value!r}")
     return tuple(float(rate) for rate in value)
-
-
-def _unique(texts: list[str]) -> None:
-    if twice := {text for text in texts if texts.count(text) > 1}:
-        raise InputError(f"two parts are called {min(twice)!r}")

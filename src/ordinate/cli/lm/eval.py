@@ -53,7 +53,7 @@ def run(
     from ordinate.text.prepare import cores
     from ordinate.training import environment
 
-    wanted = _configuration(config, only, scaling)
+    wanted = read_configuration(config, only, scaling)
     _check_output(output, len(checkpoints))
     chosen = pick_device(device)
     with environment.prepared(threads or cores(), str(chosen)), _stopped():
@@ -72,7 +72,7 @@ def run(
         print_evaluations(found, console(120))
 
 
-def _configuration(file: Path | None, only: str, scaling: str) -> "EvalConfig":
+def read_configuration(file: Path | None, only: str, scaling: str) -> "EvalConfig":
     """The file, with the options on top."""
     from ordinate.core.config import build
     from ordinate.lm.evaluation.config import EvalConfig

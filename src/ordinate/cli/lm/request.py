@@ -75,22 +75,33 @@ def resolve_request(
 ) -> LMRequest:  # fmt: skip
     from ordinate.lm.budgets import branches, change_branch
     from ordinate.lm.config import resolve
-    from ordinate.lm.hardware import default_precision
     from ordinate.lm.sizes import defaults
     from ordinate.lm.token_counts import parse_tokens
-    from ordinate.model import pick_device
-    from ordinate.text.corpus import open_corpus
 
     default = defaults(size)
-    given = {"precision": default_precision(pick_device(device)), "seed": seed}
-    given |= read_settings(None, settings, ("encoding",))
-    corpus = open_corpus(data or _prepared(resolve(size, encoding, "", given)[0].model.vocabulary))
+    given = precision(device) | {"seed": seed} | read_settings(None, settings, ("encoding",))
+    corpus = find_corpus(data, resolve(size, encoding, "", given)[0].text_vocabulary)
     config, decay = resolve(size, encoding, corpus.fingerprint, given)
     budgets = [parse_tokens(text) for text in budget.split(",")] if budget is not None else [default.budget]
     planned = branches(config, budgets, decay)
     if change != UNCHANGED:
         planned = [change_branch(config, branch, change.encoding, change.length, change.at) for branch in planned]
     return LMRequest(config, corpus, planned)
+
+
+def precision(device: str) -> dict[str, str]:
+    """The setting that a device has by default."""
+    from ordinate.lm.hardware import default_precision
+    from ordinate.model import pick_device
+
+    return {"precision": default_precision(pick_device(device))}
+
+
+def find_corpus(data: Path | None, vocabulary: int) -> "Corpus":
+    """The folder that was named, or the prepared one that fits."""
+    from ordinate.text.corpus import open_corpus
+
+    return open_corpus(data or _prepared(vocabulary))
 
 
 def _prepared(vocabulary: int) -> Path:

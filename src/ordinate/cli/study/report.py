@@ -5,7 +5,9 @@ from pathlib import Path
 from typer import Option
 
 from ordinate.cli.console import AtWork, console
+from ordinate.cli.lm.request import CHECKPOINTS, Data, Root
 from ordinate.cli.options import RUNS, StoreFolder, StudyName
+from ordinate.cli.study import language_models
 
 
 @AtWork("reading the results")
@@ -14,9 +16,14 @@ def run(
     output: Path | None = Option(None, "--output", "-o", help="File to write; - for stdout."),
     form: str | None = Option(None, "--format", help="html, md, csv, tex or json; default: text for a terminal."),
     store: StoreFolder = RUNS,
+    data: Data = None,
+    root: Root = CHECKPOINTS,
 ) -> None:
     """Print what a study has found, from stored results; those that come with the program fill what is missing."""
-    report(study, output, form, store)
+    if language_models.is_of_language_models(study, store, data, root):
+        language_models.report(study, output, form, data, root)
+    else:
+        report(study, output, form, store)
 
 
 def report(study: str, output: Path | None, form: str | None, store: Path) -> None:

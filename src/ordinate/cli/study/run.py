@@ -6,8 +6,11 @@ import typer
 from typer import Option
 
 from ordinate.cli.console import console, say
+from ordinate.cli.lm.request import CHECKPOINTS, Data, Root
 from ordinate.cli.options import RUNS, AsJson, ClusterAddress, ExecutorName, StoreFolder, StudyName, Workers
+from ordinate.cli.study import language_models
 from ordinate.cli.study.plan import print_plan
+from ordinate.core.errors import InputError
 
 
 def run(
@@ -16,10 +19,17 @@ def run(
     executor: ExecutorName = "local",
     address: ClusterAddress = None,
     store: StoreFolder = RUNS,
+    data: Data = None,
+    root: Root = CHECKPOINTS,
     as_json: AsJson = False,
     dry_run: bool = Option(False, "--dry-run", help="Print the runs, how many are done, time and disk; then stop."),
 ) -> None:
     """Run one comparison of a study after the other, then report it. The same command goes on where it was stopped."""
+    if language_models.is_of_language_models(study, store, data, root):
+        if executor != "local" or address is not None:
+            raise InputError(f"{study} is of language models, which run on this machine: leave --executor out")
+        language_models.run(study, workers, data, root, dry_run=dry_run, as_json=as_json)
+        return
     if dry_run:
         print_plan(study, workers, store)
         return

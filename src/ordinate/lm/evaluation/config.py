@@ -12,6 +12,7 @@ from ordinate.training.config_limits import too_small
 
 FILLERS: tuple[Filler, ...] = get_args(Filler)
 PARTS = ("text", "problems", "passkey", "induction")
+WINDOWS = ("disjoint", "sliding")
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class TextConfig:
     tokens: int = 65_536  # of long documents, in windows of each context
     contexts: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
     more_contexts: tuple[float, ...] = (1.25, 1.5, 3.0, 6.0)  # for the same targets only, where reach is looked for
+    windows: tuple[str, ...] = WINDOWS  # whether those of each context restart, overlap, or both
     stride: float = 0.25  # of sliding windows, in shares of the context
     targets: int = 8_192  # tokens that are scored at every context
     tolerance: float = 0.01  # nats per token that are not called worse
@@ -32,6 +34,9 @@ class TextConfig:
         problems += [f"{name} must lie in 1/32 to 64, got {value:g}" for name, value in _shares(self)]
         if 1.0 not in self.contexts:
             problems.append("contexts must hold 1, the trained length, which others are compared with")
+        problems += [
+            f"unknown windows {kind!r}: {nearest(kind, WINDOWS)}" for kind in self.windows if kind not in WINDOWS
+        ]
         for name, share in (("stride", self.stride), ("key_share", self.key_share)):
             if not 0 < share <= 1:
                 problems.append(f"{name} must be above 0 and at most 1, got {share:g}")
@@ -116,7 +121,7 @@ class EvalConfig:
         text, problems = self.text, self.problems
         multiples = {*text.contexts, *text.more_contexts}
         counts = {
-            "text": 2 * len(text.contexts) + len(multiples),
+            "text": len(text.windows) * len(text.contexts) + len(multiples),
             "problems": 2 * len(problems.kinds) * len(problems.shots),
             "passkey": len(self.passkey.fillers) * len(self.passkey.contexts),
             "induction": len(self.induction.periods),

@@ -5,9 +5,11 @@ import time
 from collections.abc import Callable
 
 from ordinate.core.config import to_dict
+from ordinate.core.errors import InputError
 from ordinate.lm.evaluation.config import EvalConfig
 from ordinate.lm.evaluation.documents import read_documents
 from ordinate.lm.evaluation.induction import evaluate_induction
+from ordinate.lm.evaluation.masked import evaluate_masked
 from ordinate.lm.evaluation.problems import evaluate_passkey, evaluate_problems
 from ordinate.lm.evaluation.scaling import check_scalings, scaled
 from ordinate.lm.evaluation.scorer import Scorer
@@ -27,7 +29,10 @@ def evaluate(
     check_scalings(trained, config.scaling)
     began, scorer, length = time.perf_counter(), Scorer.of(trained), trained.config.model.length
     text = EvaluationText.of(read_documents(corpus), corpus.token_bytes(), length, config.text)
-    contexts, positions = evaluate_text(scorer, text, watch) if "text" in config.parts else ([], [])
+    if not trained.config.model.causal:
+        _check_masked(trained, config)
+    read = evaluate_text if trained.config.model.causal else evaluate_masked
+    contexts, positions = read(scorer, text, watch) if "text" in config.parts else ([], [])
     for kind in config.scaling:
         contexts += evaluate_targets(
             lambda context, kind=kind: scaled(trained, kind, context / length), text, watch, least=length + 1  # type: ignore[misc]
@@ -46,3 +51,9 @@ def evaluate(
         settings=json.loads(json.dumps(to_dict(config))), contexts=tuple(contexts), positions=tuple(positions),
         problems=tuple(problems), passkey=tuple(passkey), induction=tuple(induction),
     )  # fmt: skip
+
+
+def _check_masked(trained: TrainedModel, config: EvalConfig) -> None:
+    """Refuse what only models that read from left to right have."""
+    if config.scaling or tuple(config.parts) != ("text",):
+        raise InputError(f"{trained.path} predicts masked tokens, of which only text is evaluated: add --only text")

@@ -11,10 +11,15 @@ NAME = "eval"
 
 
 def evaluation_path(trained: TrainedModel, config: EvalConfig) -> Path:
+    """Beside the checkpoint."""
+    return trained.path.parent / evaluation_name(config, trained.path.stem)
+
+
+def evaluation_name(config: EvalConfig, checkpoint: str = "latest") -> str:
     """`eval.json` for the default configuration and `latest.pt`; other names for others, so that nothing is lost."""
-    checkpoint = "" if trained.path.stem == "latest" else f"_{trained.path.stem}"
+    of = "" if checkpoint == "latest" else f"_{checkpoint}"
     settings = "" if config.id == EvalConfig().id else f"_{config.id[:6]}"
-    return trained.path.parent / f"{NAME}{checkpoint}{settings}.json"
+    return f"{NAME}{of}{settings}.json"
 
 
 def read_evaluation(path: Path) -> LanguageModelEvaluation:

@@ -97,7 +97,8 @@ def evaluate_text(scorer: Scorer, text: EvaluationText, watch: Watch) -> tuple[l
     inside: list[PositionRow] = []  # from windows of the trained length, which are many
     beyond: list[PositionRow] = []  # from windows of the longest context
     for context in _tokens(length, text.config.contexts):
-        for protocol, stride in (("disjoint", context), ("sliding", max(1, round(text.config.stride * context)))):
+        strides = {"disjoint": context, "sliding": max(1, round(text.config.stride * context))}
+        for protocol, stride in ((windows, strides[windows]) for windows in text.config.windows):
             watch(f"{protocol} windows of {context:,} tokens")
             row, losses = _windows(scorer, text, text.blocks(), protocol, "long", context, stride)  # type: ignore[arg-type]
             rows.append(row)
