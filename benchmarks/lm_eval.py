@@ -28,7 +28,7 @@ TINY: dict[str, object] = dict(dim=32, layers=1, heads=2, length=16, batch=4, vo
 SMALL = EvalConfig(
     text=TextConfig(overall=500, tokens=500, targets=64),
     problems=ProblemConfig(count=2),
-    passkey=PasskeyConfig(contexts=(4, 8), depths=(0.5,), symbols=1, count=2),
+    passkey=PasskeyConfig(contexts=(8, 16), depths=(0.5,), symbols=1, count=2),
     induction=InductionConfig(sequences=2),
 )
 

@@ -50,7 +50,7 @@ def test_what_was_saved_comes_back(trainer: LMTrainer, path: Path, corpus: Corpu
     other = LMTrainer(small_config(corpus, seed=7), corpus, OPTIONS, Ranks())
     rest = _load(path, other)
     assert rest == TrainingState(1, 0.5, 0)
-    other.config, other.step = trainer.config, rest.step
+    other.config, other.rows, other.step = trainer.config, trainer.rows, rest.step
     for made in (trainer, other):
         made.train_step()
     for a, b in zip(trainer.model.parameters(), other.model.parameters(), strict=True):

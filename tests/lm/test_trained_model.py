@@ -10,7 +10,7 @@ import torch
 
 from ordinate.core.errors import InputError
 from ordinate.lm.branching import BranchedTraining
-from ordinate.lm.budgets import branches
+from ordinate.lm.budgets import branches, change_branch
 from ordinate.lm.config import Options
 from ordinate.lm.trained_model import open_trained
 from ordinate.text.corpus import Corpus
@@ -54,6 +54,16 @@ def test_a_trunk_is_opened_and_said_not_to_be_decayed(trained: Path) -> None:
         assert not opened.decayed and "has not decayed" in opened.undecayed_remark
 
 
+def test_a_branch_that_changed_its_encoding_has_the_new_one(corpus: Corpus, tmp_path: Path) -> None:
+    config = small_config(corpus)
+    (plain,) = branches(config, [8 * config.step_tokens], decay)
+    changed = change_branch(config, plain, "alibi", 32, None)
+    (folder,) = BranchedTraining(config, corpus, tmp_path, Options(device=DEVICE)).run([changed])
+    opened = open_trained(folder)
+    assert opened.decayed and opened.config.encoding == "alibi" and opened.config.model.length == 32
+    assert opened.tokens == 8 * config.step_tokens
+
+
 def test_its_corpus_is_found_beside_the_checkpoints(copied: Path, corpus: Corpus, tmp_path: Path) -> None:
     opened = open_trained(copied)
     with pytest.raises(InputError, match="--data"):
@@ -85,6 +95,7 @@ def _edit(path: Path, **change: Any) -> None:
         ("cut", "is not a checkpoint"),
         ("other text", "is not a checkpoint"),
         ("weight", "damaged"),
+        ("another", "damaged \\(not what"),
         ("no run", "no run.json beside it"),
         ("no checkpoint", "holds no latest.pt"),
         ("no identity", "damaged"),
@@ -95,6 +106,8 @@ def _edit(path: Path, **change: Any) -> None:
 )
 def test_what_is_no_checkpoint_is_refused_in_one_sentence(copied: Path, what: str, sentence: str) -> None:
     latest, run, evil = copied / "latest.pt", copied / "run.json", copied / "evil"
+    if what != "another":  # without a result, there is no hash to compare with
+        (copied / "result.json").unlink()
     content = torch.load(latest, weights_only=True)
     trunk = json.loads(run.read_text())["identity"]["trunk"]
     match what:
@@ -104,6 +117,9 @@ def test_what_is_no_checkpoint_is_refused_in_one_sentence(copied: Path, what: st
             latest.write_bytes(latest.read_bytes()[:1000])
         case "other text":
             latest.write_text("not a checkpoint")
+        case "another":
+            content["model"]["norm.weight"] += 1
+            torch.save(content, latest)
         case "weight":
             torch.save(content | {"model": content["model"] | {"embedding.weight": torch.zeros(3)}}, latest)
         case "no run":

@@ -34,14 +34,16 @@ def main(data: Path, folder: Path) -> None:
                 checkpoint.save(folder / f"{shard}.pt", "me", tensors, state)
                 (folder / f"{shard}.json").write_text(json.dumps(scores._asdict()))
 
-            training = BranchedTraining(
-                config, corpus, folder / f"training-{shard}",
-                replace(options, log_every=1, save_every=0.0, valid_tokens=64), ranks,
-            )  # fmt: skip
             planned = branches(config, [12 * config.step_tokens], decay)
-            seen: list[int] = []
-            with suppress(Interrupted):
-                training.run(planned, lambda now, seen=seen: seen.append(now.step), lambda seen=seen: len(seen) >= 5)
+            often = replace(options, log_every=1, save_every=0.0, valid_tokens=64)
+            for name in ("training", "resumed", "straight"):
+                training = BranchedTraining(config, corpus, folder / f"{name}-{shard}", often, ranks)
+                seen: list[int] = []
+                if name != "straight":
+                    with suppress(Interrupted):
+                        training.run(planned, lambda now, s=seen: s.append(now.step), lambda s=seen: len(s) >= 5)
+                if name != "training":
+                    training.run(planned)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def evaluation(name: str, rise: float, *, refuses: bool = False) -> LanguageMode
         own = None if out else losses(3.0 + rise * max(0.0, np.log2(context / 256)), 0.001)
         for protocol in ("disjoint", "sliding", "same targets", "key tokens"):
             rows.append(ContextRow(protocol, "long", context, context // 4, "", own, REFUSAL if out else ""))  # type: ignore[arg-type]
-    cells = [PasskeyCell(context, depth, 4, 0, 20, 5, 60.0) for context in (128, 512) for depth in (0.0, 1.0)]
+    cells = [PasskeyCell("digits", context, depth, 4, 0, 20, 5, 60.0) for context in (128, 512) for depth in (0.0, 1.0)]
     return LanguageModelEvaluation(
         name=name, sha256="ab" * 32, size="nano", encoding=name, seed=42, parameters=10, length=256, tokens=1000,
         decayed=True, remark="", past_range="computes", mix=0.0, corpus="c" * 64, documents=9, long_documents=8,
@@ -96,7 +96,7 @@ def test_every_picture_is_drawn_on_pages_and_in_print() -> None:
 def test_the_passkey_grid_names_its_rows_and_columns() -> None:
     heat = passkey_grid([FLAT])
     assert isinstance(heat, Heat) and heat.top == 1.0
-    assert data(heat).rows[0] == ("flat", "0", "0.5x", 0.25)
+    assert data(heat).rows[0] == ("in digits", "0", "0.5x", 0.25)
     layout = draw(heat)["layout"]
     assert layout["xaxis"]["ticktext"] == ["0.5x", "2x"] and layout["yaxis"]["ticktext"] == ["0", "1"]
 

@@ -25,6 +25,7 @@ class Positions:
     first: int | None = None
     tokens: Int[Tensor, "#b n"] | None = None  # token ids; -1 for the read-out token
     padding_mask: Bool[Tensor, "#b n"] | None = None  # False for padding, which no other token attends to
+    counted: bool = False  # guarantees that within a document each position is one more than the last
 
     def __post_init__(self) -> None:
         if self.values.dim() != 3:
@@ -50,11 +51,11 @@ class Positions:
         rest = (self.segments, self.document_ids, self.tokens, self.padding_mask)
         segments, document_ids, tokens, padding_mask = (row if row is None else row[:, part] for row in rest)
         first = None if self.first is None else self.first + start
-        return Positions(self.values[:, part], segments, document_ids, first, tokens, padding_mask)
+        return Positions(self.values[:, part], segments, document_ids, first, tokens, padding_mask, self.counted)
 
     def with_values(self, values: Num[Tensor, "#b n axes"]) -> "Positions":
         """The same tokens at other positions."""
-        return self if values is self.values else replace(self, values=values, first=None)
+        return self if values is self.values else replace(self, values=values, first=None, counted=False)
 
     def has_previous(self, back: int) -> Bool[Tensor, "#b n"] | None:
         """Whether the token `back` steps before each is real and of the same document; None if all of them are.
@@ -106,6 +107,12 @@ class AttentionContext:
         if self.q.first is None or self.k.first is None or self.padding_mask is not None or self.mask_documents:
             return False
         return self.q.first - self.k.first == self.start
+
+    @property
+    def consecutive_in_documents(self) -> bool:
+        """Whether that is so for all tokens that see each other: packed documents, positions counted in each."""
+        counted = self.k.counted or self.k.first is not None
+        return self.mask_documents and self.q is self.k and counted and self.padding_mask is None
 
     @property
     def all_visible(self) -> bool:

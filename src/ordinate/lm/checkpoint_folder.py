@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ordinate.core.config import to_dict
 from ordinate.core.errors import InputError
@@ -20,7 +20,7 @@ from ordinate.store.sums import check_files
 from ordinate.training.checkpoint import fingerprint, step_of
 
 RUN = "run.json"
-LATEST = "latest.pt"
+LATEST: Final = "latest.pt"
 REPLAY = "replay.pt"  # of a trunk that trains again to a branch point which it had passed
 LONGEST = 80  # characters of an encoding's part of a name
 _BRANCH_POINT = re.compile(r"branch_(\d{9})\.pt")

@@ -38,7 +38,9 @@ class Objective(nn.Module):
     ) -> Float[Tensor, ""] | Float[Tensor, "b k"]:
         weight, line = self.model.unembedding, targets.flatten()
         if self.training:
-            return total_loss(states_at(self.states(tokens, document_ids), scored).flatten(0, 1), weight, line)
+            # Tokens of a corpus are below its vocabulary: to look would make an accelerator wait.
+            states = self.states(tokens, document_ids, trusted=True)
+            return total_loss(states_at(states, scored).flatten(0, 1), weight, line)
         with torch.no_grad():  # not compiled, so that other lengths cost no compilation
             states = states_at(self.model.states(tokens, document_ids), scored)
         return token_losses(states.flatten(0, 1), weight, line).view_as(targets)
@@ -78,7 +80,7 @@ def _chunks(states: Tensor, targets: Tensor, vocabulary: int) -> list[tuple[Tens
 class _TotalLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-        narrow = torch.is_autocast_enabled(states.device.type)
+        narrow = not states.is_meta and torch.is_autocast_enabled(states.device.type)
         kind = torch.get_autocast_dtype(states.device.type) if narrow else weight.dtype
         own, wide = weight.to(kind), torch.promote_types(weight.dtype, torch.float32)
         total = states.new_zeros((), dtype=wide)
@@ -95,7 +97,7 @@ class _TotalLoss(torch.autograd.Function):
             grad = powers.scatter_add_(1, target, -norm).to(kind)
             by_state[at : at + len(state)] = (grad @ own) / norm
             if kind == by_weight.dtype:
-                by_weight.addmm_(grad.t(), state / norm)
+                by_weight.addmm_(grad.t(), (state / norm).to(kind))
             else:
                 by_weight += (grad.t() @ (state / norm).to(kind)).to(by_weight.dtype)
             at += len(state)

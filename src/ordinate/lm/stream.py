@@ -4,7 +4,8 @@ So the order is the same for every encoding, number of ranks, micro-batch and bu
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,8 +36,16 @@ class TokenRows:
     scored: Int[Tensor, "b k"] | None = None  # places of masked tokens, which are the targets; none: see above
 
     def to(self, device: torch.device) -> "TokenRows":
-        ids, scored = (None if part is None else part.to(device) for part in (self.document_ids, self.scored))
-        return TokenRows(self.tokens.to(device), self.targets.to(device), ids, scored)
+        """On a device, without waiting for the copy if the rows are pinned."""
+        return self._each(lambda row: row.to(device, non_blocking=True))
+
+    def pinned(self) -> "TokenRows":
+        """In memory that a GPU copies from by itself."""
+        return self._each(Tensor.pin_memory)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "TokenRows":
+        ids, scored = (None if part is None else change(part) for part in (self.document_ids, self.scored))
+        return TokenRows(change(self.tokens), change(self.targets), ids, scored)
 
     def split(self, size: int) -> list["TokenRows"]:
         """The same rows in micro-batches of at most this size."""
@@ -54,6 +63,26 @@ def training_rows(config: TrunkConfig, corpus: Corpus, step: int, rank: int = 0,
     numbers = range(step * config.batch, (step + 1) * config.batch)[rank::world]
     rows = _rows([_row(config, corpus, number) for number in numbers])
     return rows if config.model.causal else mask_rows(config, rows, [seed_of(config.seed, "mask", n) for n in numbers])
+
+
+class RowReader:
+    """The rows of a rank, in micro-batches. Those of the next step are read in a thread while a step is trained."""
+
+    def __init__(self, config: TrunkConfig, corpus: Corpus, ranks: Ranks, micro_batch: int, *, pin: bool) -> None:
+        self.config, self.corpus, self.ranks, self.micro_batch, self.pin = config, corpus, ranks, micro_batch, pin
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="rows")
+        self.ahead: tuple[int, Future[list[TokenRows]]] | None = None
+
+    def read(self, step: int) -> list[TokenRows]:
+        """The micro-batches of a step. They are cut here: to see whether one has documents, its values are read."""
+        rows = self.ahead[1].result() if self.ahead is not None and self.ahead[0] == step else self._draw(step)
+        self.ahead = step + 1, self.thread.submit(self._draw, step + 1)
+        return rows
+
+    def _draw(self, step: int) -> list[TokenRows]:
+        rows = training_rows(self.config, self.corpus, step, self.ranks.rank, self.ranks.world)
+        parts = rows.split(self.micro_batch)
+        return [part.pinned() for part in parts] if self.pin else parts
 
 
 def validation_rows(config: TrunkConfig, corpus: Corpus, numbers: Sequence[int]) -> TokenRows:

@@ -10,7 +10,7 @@ import torch
 from ordinate.core.config import build, digest
 from ordinate.core.errors import InputError
 from ordinate.lm.budgets import Branch, branch_config, read_branch
-from ordinate.lm.checkpoint_folder import LATEST, RUN, read_identity
+from ordinate.lm.checkpoint_folder import LATEST, RUN, read_identity, result_of
 from ordinate.lm.config import TrunkConfig
 from ordinate.lm.hardware import default_precision
 from ordinate.model import Transformer
@@ -27,7 +27,7 @@ class TrainedModel:
 
     path: Path  # of the checkpoint
     sha256: str  # of that file
-    config: TrunkConfig
+    config: TrunkConfig  # with the encoding and the context that the checkpoint was trained with last
     branch: Branch | None  # none: of a trunk
     step: int
     model: Transformer
@@ -103,11 +103,15 @@ def open_trained(path: str | Path, device: torch.device | str = "cpu") -> Traine
     if not (file.parent / RUN).exists():
         raise InputError(f"{file} has no {RUN} beside it, which says what it is of: keep both in one folder")
     config, branch, owner = _read_run(file.parent)
+    sha256 = checkpoint.fingerprint(file)
+    result = result_of(file.parent) if file.name == LATEST else None
+    if result is not None and result.files.get(LATEST, sha256) != sha256:
+        raise InputError(f"{file} is damaged (not what {file.parent / 'result.json'} was written with): restore it")
     with torch.device(device):
         model = Transformer(config.model, seed=config.seed)
     last = branch.end if branch else checkpoint.step_of(file)
     state = checkpoint.load_weights(file, owner, model, last=last)
-    return TrainedModel(file, checkpoint.fingerprint(file), config, branch, state.step, model.eval())
+    return TrainedModel(file, sha256, config, branch, state.step, model.eval())
 
 
 def _read_run(folder: Path) -> tuple[TrunkConfig, Branch | None, str]:
@@ -115,12 +119,12 @@ def _read_run(folder: Path) -> tuple[TrunkConfig, Branch | None, str]:
     identity = read_identity(folder)
     trunk, branch = identity.get("trunk"), identity.get("branch")
     try:
-        config = build(TrunkConfig, _table(trunk))
         found = None if branch is None else read_branch(_table(branch))
+        config = branch_config(build(TrunkConfig, _table(trunk)), found)
     except (InputError, TypeError) as error:
         raise InputError(f"{folder / RUN} cannot be used: {error}") from error
     # hashes of what is written there: a version with more settings still knows its old checkpoints
-    return branch_config(config, found), found, digest(trunk) if branch is None else f"{digest(trunk)}-{digest(branch)}"
+    return config, found, digest(trunk) if branch is None else f"{digest(trunk)}-{digest(branch)}"
 
 
 def _table(found: Any) -> dict[str, Any]:

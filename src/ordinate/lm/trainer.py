@@ -25,7 +25,7 @@ from ordinate.lm.loss import Objective
 from ordinate.lm.ranks import Ranks, gathering, spread
 from ordinate.lm.sinks import Sink, opened
 from ordinate.lm.sizes import flops_per_token
-from ordinate.lm.stream import check_fit, training_rows, validation_rows
+from ordinate.lm.stream import RowReader, check_fit, validation_rows
 from ordinate.model import Transformer, pick_device
 from ordinate.results.run_result import LanguageModelResult
 from ordinate.store import Run
@@ -71,6 +71,7 @@ class LMTrainer:
         self.loss_sum = torch.zeros((), dtype=wide, device=self.device)  # of this rank, since the last record
         self.loss_steps = 0
         self.micro_batch = options.micro_batch or max(1, MICRO // config.model.length)
+        self.rows = RowReader(config, corpus, ranks, self.micro_batch, pin=self.device.type == "cuda")
         self.flops = flops_per_token(config.model)
         self.peak = matmul_rate(self.device, getattr(torch, config.precision))
 
@@ -83,10 +84,9 @@ class LMTrainer:
         config, ranks = self.config, self.ranks
         self.objective.train()
         torch.manual_seed(seed_of(config.seed, "dropout", self.step, ranks.rank))
-        rows = training_rows(config, self.corpus, self.step, ranks.rank, ranks.world).to(self.device)
+        parts = self.rows.read(self.step)
         total = torch.zeros((), device=self.device)
-        parts = rows.split(self.micro_batch)
-        for number, part in enumerate(parts, start=1):
+        for number, part in enumerate((part.to(self.device) for part in parts), start=1):
             with gathering(self.objective, last=number == len(parts)):
                 with self._autocast():
                     loss = self.objective(part.tokens, part.targets, part.document_ids, part.scored)

@@ -64,9 +64,9 @@ def unsupported(path: Path, q: Tensor, k: Tensor, bound: BoundEncoding) -> str:
         return "it needs consecutive positions up to the last key, and a bias by relative position alone"
     if path == "toeplitz" and not available(q):
         return f"it needs float32 on a CPU, outside compiled code; these are {q.dtype} on {q.device.type}"
-    if path == "flex" and (context.padding_mask is not None or context.mask_documents):
-        return "it supports neither padding nor packed documents"
-    if path == "flex" and encoding.has_bias and not bound.is_toeplitz():
+    if path == "flex" and context.padding_mask is not None:
+        return "it does not support padding"
+    if path == "flex" and encoding.has_bias and not bound.has_diagonal_bias():
         return "it needs consecutive positions and a bias by relative position alone"
     return ""
 
@@ -102,7 +102,8 @@ def choose(q: Tensor, k: Tensor, bound: BoundEncoding) -> Path:
         return "toeplitz"
     if not bound.encoding.has_bias and (bound.context.all_visible or _plain_causal(bound)):
         return "fused"
-    if bound.is_toeplitz() and q.is_cuda and queries > 1:
+    documents = bound.context.mask_documents and bound.context.padding_mask is None
+    if q.is_cuda and queries > 1 and (bound.has_diagonal_bias() or (documents and not bound.encoding.has_bias)):
         return "flex"
     return "blocks" if large else "fused"
 

@@ -1,5 +1,7 @@
 """An encoding in one forward pass: what depends on positions alone is computed once and shared by the layers."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -26,6 +28,7 @@ class BoundEncoding:
         self._additive_mask: Tensor | None = None
         self._diagonal_bias: Tensor | None = None
         self._mask_known = False
+        self.block_mask: Any = None  # of FlexAttention, made by the first layer
 
     @property
     def own_state(self) -> Prepared:
@@ -85,6 +88,11 @@ class BoundEncoding:
     def is_toeplitz(self) -> bool:
         """Whether `diagonal_bias` describes bias and mask completely."""
         return self.context.consecutive and self.encoding.relative_only() and not self.encoding.needs_scores
+
+    def has_diagonal_bias(self) -> bool:
+        """Whether `diagonal_bias` describes the bias of all visible pairs; the mask may hide documents beside."""
+        consecutive = self.context.consecutive or self.context.consecutive_in_documents
+        return consecutive and self.encoding.relative_only() and not self.encoding.needs_scores
 
     def query_block(self, start: int, stop: int) -> "BoundEncoding":
         """The same encoding for a block of queries, which are rotated already."""

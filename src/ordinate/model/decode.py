@@ -1,7 +1,7 @@
 """One decoding step without module calls, which for one token per row cost more than the arithmetic."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -34,7 +34,7 @@ class Decoder:
         if not self.layers:
             logits: Tensor = model(rows, cache=cache, **inputs)
             return logits[:, -1]
-        positions = check_inputs(model.config, model.parts, rows, cache=cache, **inputs)
+        positions = check_inputs(model.config, model.parts, rows, cache=cache, **cast(dict[str, Any], inputs))
         context = model.context(positions, cache)
         x, bounds, _ = model.embed_and_bind(F.embedding(rows, self.table), context)
         flat = x[:, 0]

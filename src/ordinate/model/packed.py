@@ -63,7 +63,7 @@ class Documents:
             return None
         if context.relation is not None:  # it is given for rows, not for documents
             return None
-        if ids.is_meta or torch.compiler.is_compiling():
+        if ids.is_meta or ids.is_cuda or torch.compiler.is_compiling():  # on CUDA, FlexAttention skips other documents
             return None
         documents = Documents.of(ids)
         return documents if len(documents.starts) * documents.longest**2 < ids.shape[0] * ids.shape[1] ** 2 else None

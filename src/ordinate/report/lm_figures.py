@@ -100,25 +100,21 @@ def passkey_grid(evaluations: Evaluations) -> Heat | None:
     panels: list[Panel] = []
     labels: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
-    for found in (found for found in evaluations if found.passkey):
-        contexts = list(dict.fromkeys(cell.context for cell in found.passkey))
-        depths = list(dict.fromkeys(cell.depth for cell in found.passkey))
-        at = {(cell.depth, cell.context): cell for cell in found.passkey}
-        values = np.array(
-            [
-                [_share(at[depth, context].right, at[depth, context].symbols) for context in contexts]
-                for depth in depths
-            ],
-            dtype=np.float32,
-        )
-        labels = tuple(multiple(context, found.length) for context in contexts)
-        rows = tuple(f"{depth:g}" for depth in depths)
-        panels.append(Panel(found.name, values))
+    for found in evaluations:
+        for filler in dict.fromkeys(cell.filler for cell in found.passkey):
+            cells = [cell for cell in found.passkey if cell.filler == filler]
+            contexts = list(dict.fromkeys(cell.context for cell in cells))
+            depths = list(dict.fromkeys(cell.depth for cell in cells))
+            at = {(cell.depth, cell.context): _share(cell.right, cell.symbols) for cell in cells}
+            values = np.array([[at[depth, context] for context in contexts] for depth in depths], dtype=np.float32)
+            labels = tuple(multiple(context, found.length) for context in contexts)
+            rows = tuple(f"{depth:g}" for depth in depths)
+            panels.append(Panel(f"{found.name}, in {filler}" if len(evaluations) > 1 else f"in {filler}", values))
     if not panels:
         return None
     return Heat(
         "passkey", "Passkey: share of symbols recalled", "context", "depth of the key",
-        tuple(panels), columns=min(len(panels), 3), value="symbols right", square=False, row_height=260,
+        tuple(panels), columns=min(len(panels), 2), value="symbols right", square=False, row_height=260,
         labels=labels, row_labels=rows, most=1.0,
         note="Contexts in trained lengths; depth 0 is the start. The likeliest of 26 letters: chance is 0.04.",
     )  # fmt: skip

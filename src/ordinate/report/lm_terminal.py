@@ -69,12 +69,12 @@ def _problems(found: LanguageModelEvaluation) -> RichTable:
 
 
 def _passkey(found: LanguageModelEvaluation) -> RichTable:
-    """Depth by context."""
-    contexts = list(dict.fromkeys(cell.context for cell in found.passkey))
+    """Depth by context and filler."""
+    columns = list(dict.fromkeys((cell.filler, cell.context) for cell in found.passkey))
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     table.add_column("passkey at depth")
-    for context in contexts:
-        table.add_column(multiple(context, found.length), justify="right")
+    for filler, context in columns:
+        table.add_column(f"{multiple(context, found.length)} {filler}", justify="right")
     for depth in dict.fromkeys(cell.depth for cell in found.passkey):
         cells = [cell for cell in found.passkey if cell.depth == depth]
         table.add_row(f"{depth:g}", *("n/a" if c.reason else f"{c.right / c.symbols:.0%}" for c in cells))

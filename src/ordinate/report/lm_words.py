@@ -85,7 +85,7 @@ def _copying(found: LanguageModelEvaluation) -> str:
 
 def _limits(found: LanguageModelEvaluation) -> list[str]:
     """What the numbers do not say."""
-    lines = []
+    lines = [f"Past the trained length: {found.past_range}."] if found.contexts else []
     if found.problems or found.passkey:
         trained = (
             f"{found.mix:.0%} of its training sequences were" if found.mix else "none of its training sequences was"

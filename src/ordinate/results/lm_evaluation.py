@@ -10,6 +10,7 @@ from ordinate.statistics.document_losses import ContextReach, DocumentLosses, co
 WindowProtocol = Literal["disjoint", "sliding", "same targets", "key tokens"]
 DocumentSet = Literal["all", "long"]  # long: with room for the longest context
 ProblemRange = Literal["in range", "out of range"]
+Filler = Literal["digits", "text"]  # what a passkey stands in: random digits, as in training, or validation text
 
 
 class TextSettings(TypedDict):
@@ -67,6 +68,7 @@ class ProblemRow:
 class PasskeyCell:
     """Recalling letters from a context of so many tokens: depth 0 is its start."""
 
+    filler: Filler
     context: int
     depth: float
     problems: int

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from hashlib import file_digest, sha256
 from itertools import chain
 from pathlib import Path
@@ -128,15 +129,24 @@ def _encoded(header: dict[str, Any]) -> bytes:
 
 @dataclass(frozen=True)
 class Shard:
-    """A shard to read. Nothing stays open between two calls, so any number of them may be in use, in any process."""
+    """A shard to read. It is mapped into memory at the first call; no file stays open."""
 
     path: Path
     header: Header
 
+    @cached_property
+    def _maps(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Tokens, and the documents' starts."""
+        tokens = np.memmap(self.path, self.header.dtype, "r", HEADER, (self.header.tokens,))
+        return tokens, np.memmap(self.path, START, "r", self.header.starts_at, (self.header.documents,))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the maps: another process maps the file itself."""
+        return {"path": self.path, "header": self.header}
+
     def read(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokens, and for each the number of its document in this shard."""
-        tokens = np.memmap(self.path, self.header.dtype, "r", HEADER, (self.header.tokens,))
-        starts = np.memmap(self.path, START, "r", self.header.starts_at, (self.header.documents,))
+        tokens, starts = self._maps
         documents = np.searchsorted(starts, np.arange(start, stop, dtype=np.uint64), side="right") - 1
         return tokens[start:stop].astype(np.int64), documents.astype(np.int64)
 

@@ -147,7 +147,7 @@ def put(tensors: SavedTensors, model: nn.Module, optimizer: torch.optim.Optimize
             optimizer.state[weight] |= {part: _like(saved[part], weight) for part in MOMENTS}
 
 
-def load_weights(path: Path, owner: str, model: nn.Module, *, last: int) -> TrainingState:
+def load_weights(path: Path, owner: str, model: nn.Module, *, last: int) -> LanguageModelState:
     """Load the weights alone into a model that is used, not trained on; they are checked before any is used."""
     tensors: dict[str, Tensor] = model.state_dict(keep_vars=True)
     content = _content(path, owner, tensors)

@@ -37,6 +37,8 @@ def prepared(threads: int, device: str) -> Iterator[None]:
     with torch.random.fork_rng():
         torch.set_num_threads(threads)
         if device != "cpu":
+            # cuBLAS reads it when it starts: without it, its sums may differ from run to run
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
             torch.use_deterministic_algorithms(True, warn_only=True)
         try:
             yield

@@ -17,6 +17,7 @@ from ordinate.lm.evaluation.problems import (
     chance_symbol,
     evaluate_passkey,
     evaluate_problems,
+    in_text,
 )
 from ordinate.lm.evaluation.scorer import Scorer
 from ordinate.lm.trained_model import TrainedModel
@@ -108,12 +109,27 @@ def test_chance_is_what_the_best_guess_scores(kind: str) -> None:
 def test_the_passkey_grid_fits_its_contexts_and_says_where_an_encoding_ends(
     untrained: Callable[..., TrainedModel], long_corpus: Corpus
 ) -> None:
-    config = PasskeyConfig(contexts=(4.0, 8.0), depths=(0.0, 1.0), symbols=2, count=3)
+    config = PasskeyConfig(("digits",), contexts=(4.0, 8.0), depths=(0.0, 1.0), symbols=2, count=3)
     cells = evaluate_passkey(Scorer.of(untrained("learned(rows=64)")), config, long_corpus, 0, lambda stage: None)
     assert [(cell.context, cell.depth, bool(cell.reason)) for cell in cells] == [
         (64, 0.0, False), (64, 1.0, False), (128, 0.0, True), (128, 1.0, True),
     ]  # fmt: skip
     assert all(cell.symbols == 6 for cell in cells if not cell.reason)
+
+
+@pytest.mark.parametrize("depth", [0.0, 0.3, 1.0])
+def test_a_needle_stands_in_text_at_its_depth_and_fills_the_context(
+    untrained: Callable[..., TrainedModel], long_corpus: Corpus, depth: float
+) -> None:
+    answers = AnswerScorer(Scorer.of(untrained()), long_corpus)
+    piece, answer = in_text(answers, random.Random(3), 4, 200, depth)
+    words = long_corpus._tokenizer.decode(piece.read.tolist(), skip_special_tokens=False)
+    assert piece.window.context <= 200 and piece.window.context >= 190  # ends of documents are left out
+    head, needle, _ = words.partition(f"\nkey {answer} .\n")
+    assert needle and words.endswith(f"\nkey ? {answer}")
+    assert len(head) / len(words) == pytest.approx(depth, abs=0.25)
+    scored = long_corpus._tokenizer.decode(piece.read[-piece.window.scored :].tolist())
+    assert scored.strip() == answer
 
 
 def test_induction_compares_the_second_copy_with_the_first(

@@ -1,10 +1,14 @@
 """`ordinate lm eval`: what trained language models score, past their trained length too."""
 
 import json
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+import typer
 from typer import Argument, Option
 
 from ordinate.cli.console import console, say
@@ -16,7 +20,9 @@ from ordinate.core.errors import InputError
 if TYPE_CHECKING:
     from ordinate.cli.progress import Bar
     from ordinate.lm.evaluation.config import EvalConfig
+    from ordinate.lm.trained_model import TrainedModel
     from ordinate.results.lm_evaluation import LanguageModelEvaluation
+    from ordinate.text.corpus import Corpus
 
 LINES = 10.0  # seconds between two lines of progress without a terminal
 
@@ -50,8 +56,9 @@ def run(
     wanted = read_configuration(config, only, scaling)
     _check_output(output, len(checkpoints))
     chosen = pick_device(device)
-    with environment.prepared(threads or cores(), str(chosen)):
-        found = [_evaluated(path, wanted, data, str(chosen), output, again=again) for path in checkpoints]
+    with environment.prepared(threads or cores(), str(chosen)), _stopped():
+        opened = [_opened(path, wanted, data, str(chosen), output, again=again) for path in checkpoints]
+        found = [_evaluated(request, wanted) for request in opened]  # all were checked before the first one is
     if output is not None and output.suffix == ".html":
         from ordinate.report.lm_page import evaluation_page
         from ordinate.report.output import put
@@ -88,27 +95,55 @@ def _check_output(output: Path | None, checkpoints: int) -> None:
         raise InputError(f"{output} holds the results of one checkpoint, got {checkpoints}: leave -o out")
 
 
-def _evaluated(
+class EvaluationRequest(NamedTuple):
+    """A checkpoint, where its results belong, and either those that are stored there or the text to evaluate on."""
+
+    trained: "TrainedModel"
+    file: Path
+    stored: "LanguageModelEvaluation | None"
+    corpus: "Corpus | None"
+
+
+def _opened(
     path: Path, config: "EvalConfig", data: Path | None, device: str, output: Path | None, *, again: bool
-) -> "LanguageModelEvaluation":
-    """The stored evaluation of a checkpoint, or a new one that is stored."""
-    from ordinate.cli.progress import Bar
-    from ordinate.lm.evaluation.evaluate import evaluate
-    from ordinate.lm.evaluation.stored import evaluation_path, stored_evaluation, write_evaluation
+) -> EvaluationRequest:
+    from ordinate.lm.evaluation.scaling import check_scalings
+    from ordinate.lm.evaluation.stored import evaluation_path, stored_evaluation
     from ordinate.lm.trained_model import open_trained
 
     trained = open_trained(path, device)
+    check_scalings(trained, config.scaling)
     file = output if output is not None and output.suffix == ".json" else evaluation_path(trained, config)
-    if not again and (stored := stored_evaluation(file, trained)) is not None:
-        say(f"{file}: evaluated before; --again computes it again", stderr=True)
-        return stored
-    corpus = trained.find_corpus(data)
+    stored = None if again else stored_evaluation(file, trained)
+    return EvaluationRequest(trained, file, stored, None if stored else trained.find_corpus(data))
+
+
+def _evaluated(request: EvaluationRequest, config: "EvalConfig") -> "LanguageModelEvaluation":
+    """The stored evaluation of a checkpoint, or a new one that is stored."""
+    from ordinate.cli.progress import Bar
+    from ordinate.lm.evaluation.evaluate import evaluate
+    from ordinate.lm.evaluation.stored import write_evaluation
+
+    if request.stored is not None:
+        say(f"{request.file}: evaluated before; --again computes it again", stderr=True)
+        return request.stored
+    assert request.corpus is not None
     with Bar() as bar:
-        display = _StageDisplay(trained.name, config.stages, bar)
-        evaluation = evaluate(trained, corpus, config, display.show)
-    write_evaluation(file, evaluation)
-    say(f"{file} written after {duration(evaluation.seconds)}", stderr=True)
+        display = _StageDisplay(request.trained.name, config.stages, bar)
+        evaluation = evaluate(request.trained, request.corpus, config, display.show)
+    write_evaluation(request.file, evaluation)
+    say(f"{request.file} written after {duration(evaluation.seconds)}", stderr=True)
     return evaluation
+
+
+@contextmanager
+def _stopped() -> Iterator[None]:
+    """Exit with 130 after Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("ordinate: stopped; finished evaluations are kept, the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 class _StageDisplay:

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import get_args
 
 from ordinate.core.config import digest, settle
 from ordinate.core.errors import InputError, nearest
+from ordinate.results.lm_evaluation import Filler
 from ordinate.tasks.algorithmic import KINDS
 from ordinate.training.config_limits import too_small
 
+FILLERS: tuple[Filler, ...] = get_args(Filler)
 PARTS = ("text", "problems", "passkey", "induction")
 WINDOWS = ("disjoint", "sliding")
 
@@ -66,6 +69,7 @@ class ProblemConfig:
 class PasskeyConfig:
     """The grid of the passkey problem."""
 
+    fillers: tuple[str, ...] = FILLERS  # what the key stands in: random digits, or text (a needle in a haystack)
     contexts: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)  # multiples of the trained length
     depths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)  # 0: the key comes first, 1: right before the question
     symbols: int = 5
@@ -74,6 +78,9 @@ class PasskeyConfig:
     def __post_init__(self) -> None:
         problems = settle(self) + too_small(self, count=1, symbols=1)
         problems += [f"contexts must lie in 1/4 to 64, got {c:g}" for c in self.contexts if not 1 / 4 <= c <= 64]
+        problems += [
+            f"unknown filler {name!r}: {nearest(name, FILLERS)}" for name in self.fillers if name not in FILLERS
+        ]
         problems += [f"depths must lie in 0 to 1, got {depth:g}" for depth in self.depths if not 0 <= depth <= 1]
         _refuse("passkey", problems)
 
@@ -116,7 +123,7 @@ class EvalConfig:
         counts = {
             "text": len(text.windows) * len(text.contexts) + len(multiples),
             "problems": 2 * len(problems.kinds) * len(problems.shots),
-            "passkey": len(self.passkey.contexts),
+            "passkey": len(self.passkey.fillers) * len(self.passkey.contexts),
             "induction": len(self.induction.periods),
         }
         past = sum(multiple > 1 for multiple in multiples)

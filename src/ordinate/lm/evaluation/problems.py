@@ -12,13 +12,14 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from ordinate.core.seeds import seed_of
-from ordinate.lm.evaluation.config import PasskeyConfig, ProblemConfig
+from ordinate.lm.evaluation.config import FILLERS, PasskeyConfig, ProblemConfig
 from ordinate.lm.evaluation.scorer import Scorer, WindowedText
 from ordinate.lm.evaluation.windows import Window
 from ordinate.lm.stream import symbols_that_fit
 from ordinate.results.lm_evaluation import PasskeyCell, ProblemRange, ProblemRow
 from ordinate.tasks.algorithmic import PROBLEMS, Algorithmic, ProblemKind, ProblemLine, draw_line, passkey_at_depth
 from ordinate.text.corpus import Corpus
+from ordinate.text.tokenizer import END_ID
 
 RANGES: tuple[ProblemRange, ...] = ("in range", "out of range")
 LETTERS, SUMS = "abcdefghijklmnopqrstuvwxyz", "012345678"  # what answers are made of; sums of two digits up to 4
@@ -47,13 +48,17 @@ class AnswerScorer:
     def score(self, problems: Sequence[tuple[str, ProblemLine]]) -> AnswerScore:
         """Problems, each with the text before it."""
         pieces = [self.piece(before, line) for before, line in problems]
+        return self.score_pieces(pieces, [line.answer for _, line in problems])
+
+    def score_pieces(self, pieces: Sequence[WindowedText], wanted: Sequence[str]) -> AnswerScore:
+        """Tokens whose last ones are the wanted answers."""
         longest = max(piece.window.context for piece in pieces)
         if reason := self.scorer.refusal(longest):
             return AnswerScore(0, 0, 0, 0.0, longest, reason)
         exact, symbols, right, loss = 0, 0, 0, 0.0
-        found = self.scorer.answers(pieces, self._choices(problems[0][1].answer))
-        for (_, line), piece, (losses, best, among) in zip(problems, pieces, found, strict=True):
-            starts = self._symbol_starts(piece, line.answer)
+        found = self.scorer.answers(pieces, self._choices(wanted[0]))
+        for answer, piece, (losses, best, among) in zip(wanted, pieces, found, strict=True):
+            starts = self._symbol_starts(piece, answer)
             exact += bool(best.all())
             symbols += len(starts)
             right += int(np.logical_and.reduceat(among, starts).sum())
@@ -142,30 +147,52 @@ def evaluate_passkey(
 ) -> list[PasskeyCell]:
     """Letters to recall from contexts of several lengths, at several depths."""
     answers, cells = AnswerScorer(scorer, corpus), []
-    for multiple in config.contexts:
-        context = round(multiple * scorer.trained.config.model.length)
-        watch(f"passkey in {context:,} tokens")
-        for depth in config.depths:
-            drawn = [
-                ("", _fitting(answers, config.symbols, context, depth, seed_of(seed, "passkey", context, depth, n)))
-                for n in range(config.count)
-            ]
-            score = answers.score(drawn)
-            cells.append(
-                PasskeyCell(
-                    context, depth, config.count, score.exact, score.symbols, score.right, score.loss, score.reason
-                )
-            )
+    for filler in (filler for filler in FILLERS if filler in config.fillers):
+        for multiple in config.contexts:
+            context = round(multiple * scorer.trained.config.model.length)
+            watch(f"passkey in {context:,} tokens of {filler}")
+            for depth in config.depths:
+                pieces, wanted = [], []
+                for number in range(config.count):
+                    source = random.Random(seed_of(seed, "passkey", filler, context, depth, number))
+                    make = in_digits if filler == "digits" else in_text
+                    piece, answer = make(answers, source, config.symbols, context, depth)
+                    pieces.append(piece)
+                    wanted.append(answer)
+                score = answers.score_pieces(pieces, wanted)
+                sums = (score.exact, score.symbols, score.right, score.loss)
+                cells.append(PasskeyCell(filler, context, depth, config.count, *sums, score.reason))
     return cells
 
 
-def _fitting(answers: AnswerScorer, symbols: int, context: int, depth: float, seed: int) -> ProblemLine:
-    """A passkey problem of as many tokens as a context has, or a little fewer."""
-    filler = max(0, symbols_that_fit(answers.corpus, context) - ROOM - 2 * symbols)
+def in_digits(
+    answers: AnswerScorer, source: random.Random, symbols: int, context: int, depth: float
+) -> tuple[WindowedText, str]:
+    """A key among random digits, as in training: of as many tokens as a context has, or a little fewer."""
+    filler, seed = max(0, symbols_that_fit(answers.corpus, context) - ROOM - 2 * symbols), source.getrandbits(62)
     while True:
         before = round(depth * filler)
         line = passkey_at_depth(random.Random(seed), symbols, before, filler - before)
-        excess = answers.piece("", line).window.context - context
+        piece = answers.piece("", line)
+        excess = piece.window.context - context
         if excess <= 0 or not filler:
-            return line
+            return piece, line.answer
         filler = max(0, filler - excess)
+
+
+def in_text(
+    answers: AnswerScorer, source: random.Random, symbols: int, context: int, depth: float
+) -> tuple[WindowedText, str]:
+    """A key in validation text, a needle in a haystack, of exactly as many tokens as a context has."""
+    line = passkey_at_depth(source, symbols, 0, 0)
+    key, _, question = line.question.partition(".")
+    needle, end = (answers.corpus.encode(text)[1:] for text in (f"\n{key}.\n", f"\n{question.lstrip()}{line.answer}"))
+    room = max(0, context - len(needle) - len(end))
+    total = answers.corpus.tokens("valid")
+    text = answers.corpus.read("valid", source.randrange(max(1, total - room)), min(room, total))[0]
+    text = text[text != END_ID]  # one document, so that attention is as in one
+    before = round(depth * len(text))
+    tokens = np.concatenate(([END_ID], text[:before], needle, text[before:], end)).astype(np.int64)
+    sizes = np.cumsum(answers.sizes[tokens][::-1])[::-1]  # bytes from each token to the end
+    scored = int((np.append(sizes[1:], 0) < len(line.answer)).sum())
+    return WindowedText(tokens, Window(0, len(tokens), scored)), line.answer
