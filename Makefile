@@ -48,7 +48,8 @@ test test-all: check
 	$(PYTEST) $(SAMPLE) $(CHECKED)
 	ORDINATE_UNCHECKED=1 $(PYTEST) $(SAMPLE) $(addprefix --ignore=,$(CHECKED))
 
-# The tests of language models where there is an accelerator.
+# What only a GPU can show: training in bfloat16 through the FlexAttention and SDPA kernels, packed documents, exact
+# resumption and branches on CUDA, pinned rows, and two processes with nccl (copies and shards), which need two GPUs.
 test-gpu: install
 	ORDINATE_DEVICE=cuda $(BIN)/pytest tests/lm
 

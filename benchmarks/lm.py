@@ -18,6 +18,7 @@ from benchmarks.text import write_text
 from ordinate import ModelConfig
 from ordinate.lm.config import Options, TrunkConfig, resolve
 from ordinate.lm.hardware import matmul_rate
+from ordinate.lm.loss import total_loss
 from ordinate.lm.ranks import Ranks
 from ordinate.lm.stream import training_rows
 from ordinate.lm.trainer import LMTrainer
@@ -28,6 +29,7 @@ from ordinate.training.environment import keep_memory
 
 TEXT = 2_000_000  # characters of the corpus that steps are timed on
 LOSS = dict(tokens=2048, width=512, vocabulary=65_536)
+TINY_LOSS = dict(tokens=32, width=16, vocabulary=1024)
 
 
 def run(rounds: int = 30, tiny: bool = False) -> dict[str, list[Row]]:
@@ -38,7 +40,10 @@ def run(rounds: int = 30, tiny: bool = False) -> dict[str, list[Row]]:
             f"a step of {size}, tokens per second": steps(size, Path(folder) / size, rounds, settings)
             for size in (("nano",) if tiny else ("nano", "micro"))
         }
-    return tables | {"memory of the loss, in units of 400 MB": [memory(tiny)]}
+    return tables | {
+        "memory of the loss, in units of 400 MB": [memory(tiny)],
+        "time of the loss and its gradients": [loss_time(**(TINY_LOSS if tiny else LOSS), rounds=min(rounds, 5))],
+    }
 
 
 def steps(size: str, folder: Path, rounds: int, settings: dict[str, object]) -> list[Row]:
@@ -110,7 +115,7 @@ def loop(model: nn.Module, config: TrunkConfig, corpus: Corpus) -> Callable[[], 
 def memory(tiny: bool) -> Row:
     """Of loss and gradients at a vocabulary of 65,536 and 2,048 tokens of width 512, in a fresh process."""
     if tiny:
-        size = loss_memory(tokens=32, width=16, vocabulary=1024)
+        size = loss_memory(**TINY_LOSS)
     else:
         script = f"import json; from benchmarks.lm import loss_memory; print(json.dumps(loss_memory(**{LOSS!r})))"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -119,9 +124,32 @@ def memory(tiny: bool) -> Row:
     return Row("the loss", "400 MB", share, share, share, required="<= 1.00")
 
 
+def loss_time(tokens: int, width: int, vocabulary: int, rounds: int) -> Row:
+    """In chunks, beside the logits of all tokens at once."""
+    source = torch.Generator().manual_seed(0)
+    states = torch.randn(tokens, width, generator=source, requires_grad=True)
+    weight = (torch.randn(vocabulary, width, generator=source) * 0.02).requires_grad_()
+    targets = torch.randint(vocabulary, (tokens,), generator=source)
+
+    def timed(loss: Callable[[], torch.Tensor]) -> Callable[[], None]:
+        def run() -> None:
+            states.grad = weight.grad = None
+            loss().backward()
+
+        return run
+
+    times = in_turns(
+        {
+            "in chunks": timed(lambda: total_loss(states, weight, targets)),
+            "at once": timed(lambda: F.cross_entropy(states @ weight.t(), targets, reduction="sum")),
+        },
+        rounds=rounds,
+    )
+    return compare(times, "in chunks", "at once", required="<= 1.05", goal="1.00")
+
+
 def loss_memory(tokens: int, width: int, vocabulary: int) -> float:
     """Bytes over what the inputs take, their own gradients included."""
-    from ordinate.lm.loss import total_loss
     from ordinate.training.step_memory import _highest, _reset
 
     states, weight = torch.randn(tokens, width, requires_grad=True), torch.randn(vocabulary, width, requires_grad=True)

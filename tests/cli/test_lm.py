@@ -125,6 +125,10 @@ def test_a_stop_is_gone_on_from(
         (("--size", "nano", "vocabulary=8"), "vocabulary"),
         (("--size", "nano", "length=100000"), "length"),
         (("--size", "nano", "color=red"), "unknown key color"),
+        (("--size", "nano", "--branch-at", "0.5"), "add --branch-encoding"),
+        (("--size", "nano", "--branch-length", "0"), "at least 1"),
+        (("--size", "nano", "--budget", "10k", "--branch-encoding", "nothing"), "unknown encoding"),
+        (("--size", "nano", "--budget", "10k", "--branch-encoding", "none", "--branch-at", "0.95"), "up to the decay"),
     ],
 )
 def test_mistakes_are_one_sentence_and_exit_two(

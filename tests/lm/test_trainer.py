@@ -11,7 +11,7 @@ from ordinate.lm.budgets import branch, branch_schedule
 from ordinate.lm.config import Options, TrunkConfig, resolve
 from ordinate.lm.errors import DivergedError
 from ordinate.lm.ranks import Ranks
-from ordinate.lm.stream import check_fit, training_rows
+from ordinate.lm.stream import RowReader, check_fit, training_rows
 from ordinate.lm.trainer import LMTrainer
 from ordinate.model import Transformer
 from ordinate.text.corpus import Corpus
@@ -111,6 +111,16 @@ def test_rows_do_not_depend_on_ranks(corpus: Corpus) -> None:
     for world in (1, 2, 4):
         parts = [training_rows(config, corpus, 3, rank, world).tokens for rank in range(world)]
         assert torch.equal(torch.stack(parts, dim=1).flatten(0, 1), whole)
+
+
+def test_rows_read_ahead_are_those_of_their_step(corpus: Corpus) -> None:
+    config = small_config(corpus)
+    reader = RowReader(config, corpus, Ranks(1, 2), 1, pin=False)
+    for step in (0, 1, 2, 7, 8, 3):  # in order, and after a jump
+        parts = reader.read(step)
+        wanted = training_rows(config, corpus, step, 1, 2)
+        assert len(parts) == 2 and torch.equal(torch.cat([part.tokens for part in parts]), wanted.tokens)
+        assert torch.equal(torch.cat([part.targets for part in parts]), wanted.targets)
 
 
 def test_what_does_not_fit_is_refused(corpus: Corpus) -> None:

@@ -1,6 +1,7 @@
 """Reading a prepared corpus, and refusing one that is not what it was."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,13 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
     monkeypatch.setattr(jsonl, "PIECE", 2000)
     source = f"jsonl:{jsonl_file(tmp_path / 'lines.jsonl', texts(40))}"
     return prepare(request(source, vocabulary=300, valid=0.1), tmp_path / "corpus", workers=0)
+
+
+def test_a_shard_that_was_read_is_sent_to_another_process_by_name(corpus: Corpus) -> None:
+    shard = open_shard(corpus.folder / shard_name("train", 0))
+    before, size = shard.read(0, 5), len(pickle.dumps(open_shard(shard.path)))
+    assert len(sent := pickle.dumps(shard)) == size
+    assert all(np.array_equal(a, b) for a, b in zip(before, pickle.loads(sent).read(0, 5), strict=True))
 
 
 def test_any_stretch_is_part_of_the_stream(corpus: Corpus) -> None:

@@ -22,21 +22,22 @@ def flex(q: Tensor, k: Tensor, v: Tensor, bound: BoundEncoding, features: Tensor
         bias = bound.diagonal_bias().expand(q.shape[1], -1)
         score_mod = lambda score, b, h, i, j: score + bias[h, last - i + j]  # noqa: E731
     if bound.block_mask is None and not bound.context.all_visible:
-        bound.block_mask = _block_mask(bound.context, q.device)
+        bound.block_mask = _block_mask(bound.context, q)
     out = _kernel(q.is_cuda)(q, k, v, score_mod=score_mod, block_mask=bound.block_mask)
     assert isinstance(out, Tensor)
     return out
 
 
-def _block_mask(context: AttentionContext, device: torch.device) -> Any:
+def _block_mask(context: AttentionContext, q: Tensor) -> Any:
     """Which keys each query sees; blocks of keys that no query of a block sees are skipped."""
-    start, own, ids = context.start, context.q.document_ids, context.k.document_ids
+    start, batch, device = context.start, len(q), q.device
     earlier = lambda b, h, i, j: j <= i + start  # noqa: E731 - it counts the arguments, which a checked function hides
-    if not context.mask_documents or own is None or ids is None:
+    if not context.mask_documents or context.q.document_ids is None or context.k.document_ids is None:
         return create_block_mask(earlier, None, None, context.q.length, context.k.length, device=device)
+    own, ids = (rows.expand(batch, -1) for rows in (context.q.document_ids, context.k.document_ids))
     same = lambda b, h, i, j: own[b, i] == ids[b, j]  # noqa: E731
     sees = and_masks(same, earlier) if context.causal else same
-    return create_block_mask(sees, len(ids), None, context.q.length, context.k.length, device=device)
+    return create_block_mask(sees, batch, None, context.q.length, context.k.length, device=device)
 
 
 def _kernel(cuda: bool) -> Any:
