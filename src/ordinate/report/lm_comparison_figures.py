@@ -62,7 +62,7 @@ def learning(found: LMOutcome) -> Chart | None:
         return dict(zip(map(float, record.curve_tokens), record.curve_losses, strict=True))
 
     chart = _chart(found, curve, "training loss", "Training loss", "tokens trained on", SEEDS, band=False)
-    return chart and replace(chart, shade=None, x_ticks=())
+    return chart and replace(chart, shade=None, x_ticks=(), log_x=False)
 
 
 def _chart(

@@ -43,8 +43,9 @@ def run(
 
     if output is not None and output.suffix.removeprefix(".") not in ("html", "md", "csv", "tex", "json"):
         raise InputError(f"-o {output} ends in no format of a report: choose .html, .md, .csv, .tex or .json")
+    processes = default_workers(workers)
     study, corpus = _study(size, encodings, seeds, budget, data, device, settings, config, root)
-    outcome, failed = carry_out(study, corpus, root, device, default_workers(workers), study.typed, dry_run=dry_run)
+    outcome, failed = carry_out(study, corpus, root, device, processes, study.typed, dry_run=dry_run)
     if outcome is None:
         return
     if output is not None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import torch
 
-from ordinate.core.display import duration
 from ordinate.lm.config import Options
 from ordinate.lm.evaluation.config import EvalConfig
 from ordinate.lm.hardware import matmul_rate
@@ -17,8 +16,10 @@ from ordinate.statistics.holm import score_tests, seeds_needed
 from ordinate.statistics.phrases import counted
 from ordinate.studies.lm.comparison import LMComparison, ModelRun
 from ordinate.studies.lm.work import Workplace
+from ordinate.studies.time_left import range_words
 from ordinate.training import environment
 
+BUSY = 1.3  # times as long as on a quiet machine, from where on it is said
 STATE = 12  # bytes for each weight in a checkpoint: the weight and its two moments
 CHECKPOINTS = 2  # that a run leaves: of its trunk and of its branch
 LARGE_STEP = 3e12  # operations of a step that is not timed
@@ -33,7 +34,8 @@ class LMForecast:
     runs: int
     missing: tuple[ModelRun, ...]
     tokens: int  # to train on
-    seconds: float  # with all workers
+    least: float  # seconds with all workers, if nothing else used the machine
+    seconds: float  # as busy as it is
     bytes: int
     workers: int
 
@@ -45,7 +47,8 @@ class LMForecast:
         work = (
             f"{counted(self.runs, 'run')}, {self.runs - len(self.missing):,} done; {self.tokens:,} tokens to train on"
         )
-        time_needed = f"about {duration(self.seconds)} with {counted(self.workers, 'worker')}"
+        time_needed = f"{range_words((self.least, self.seconds))} with {counted(self.workers, 'worker')}"
+        time_needed += ", on a machine that is busy now" * (self.seconds > BUSY * self.least)
         return f"{work}; {time_needed}; {max(1, round(self.bytes / 1e6)):,} MB"
 
 
@@ -53,13 +56,13 @@ def forecast(runs: Sequence[ModelRun], place: Workplace, workers: int) -> LMFore
     """Time is from a few steps of the first missing run, or from the machine's speed where a step takes long."""
     missing = tuple(run for run in runs if place.checkpoints.find(run) is None)
     tokens = sum(run.branch.end * run.config.step_tokens for run in missing)
-    seconds = 0.0
+    least = seconds = 0.0
     if missing:
-        speed = _tokens_per_second(missing[0], place)
         read = sum(evaluation_tokens(run.evaluation, run.config.model.length) for run in missing)
-        seconds = (tokens / speed + read / (FORWARD * speed)) / max(1, min(workers, len(missing)))
+        work = (tokens + read / FORWARD) / max(1, min(workers, len(missing)))
+        least, seconds = (work * each for each in _seconds_per_token(missing[0], place))
     size = sum(CHECKPOINTS * STATE * run.config.model.weights for run in missing)
-    return LMForecast(len(runs), missing, tokens, seconds, size, max(1, workers))
+    return LMForecast(len(runs), missing, tokens, least, seconds, size, max(1, workers))
 
 
 def few_seeds_words(comparison: LMComparison) -> str:
@@ -72,17 +75,19 @@ def few_seeds_words(comparison: LMComparison) -> str:
     return f"{counted(comparison.seeds, 'seed')} can claim nothing about two encodings: that takes {needed} seeds"
 
 
-def _tokens_per_second(run: ModelRun, place: Workplace) -> float:
-    """Of training with one thread."""
+def _seconds_per_token(run: ModelRun, place: Workplace) -> tuple[float, float]:
+    """Of training with one thread: of its own time, and by the clock."""
     config, device = run.config, torch.device(place.device)
     with environment.prepared(1, place.device):
         if flops_per_token(config.model) * config.step_tokens > LARGE_STEP:
-            return matmul_rate(device, getattr(torch, config.precision)) / 2 / flops_per_token(config.model)
+            seconds = flops_per_token(config.model) / (matmul_rate(device, getattr(torch, config.precision)) / 2)
+            return seconds, seconds
         trainer = LMTrainer(config, place.corpus, Options(device=place.device), Ranks(), run.branch)
         trainer.train_step()  # allocates
-        began = time.perf_counter()
+        clock, own = time.perf_counter(), time.process_time()
         trainer.train_step()
-        return config.step_tokens / (time.perf_counter() - began)
+        taken, used = time.perf_counter() - clock, time.process_time() - own
+    return min(taken, used if device.type == "cpu" else taken) / config.step_tokens, taken / config.step_tokens
 
 
 def evaluation_tokens(config: EvalConfig, length: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from ordinate.core.errors import InputError
-from ordinate.lm.checkpoint_folder import branch_folder, result_of
+from ordinate.lm.checkpoint_folder import branch_folder, result_of, trunk_folder
 from ordinate.lm.evaluation.stored import evaluation_name, read_evaluation
 from ordinate.results.lm_record import LanguageModelRecord, record_of
 from ordinate.store.claim import Claim
@@ -42,9 +42,14 @@ class Checkpoints:
         evaluation = read_evaluation(file)
         if evaluation.sha256 != result.files.get("latest.pt"):
             return None
-        lines = [line for line in Journal(folder / "metrics.jsonl").read() if "loss" in line]
-        curve = [(int(line["tokens"]), float(line["loss"])) for line in lines]
-        return record_of(evaluation, curve, result.seconds, result.added_ratio)
+        return record_of(evaluation, self._curve(run, folder), result.seconds, result.added_ratio)
+
+    def _curve(self, run: ModelRun, folder: Path) -> list[tuple[int, float]]:
+        """The training loss by tokens: of the trunk to the branch point, then of the branch."""
+        trunk = Journal(trunk_folder(self.root, run.config).path / "metrics.jsonl").read()
+        lines = [line for line in trunk if line["step"] <= run.branch.begin]
+        lines += Journal(folder / "metrics.jsonl").read()
+        return [(int(line["tokens"]), float(line["loss"])) for line in lines if "loss" in line]
 
     @contextmanager
     def claimed(self, run: ModelRun) -> Iterator[bool]:
