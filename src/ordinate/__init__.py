@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from ordinate.core.errors import InputError
     from ordinate.core.positions import AttentionContext, Positions
     from ordinate.interop import as_hf, attach_hf, from_hf, load_hf, to_hf
-    from ordinate.model import BoundEncoding, ModelConfig, Transformer, attend, generate, load_exported, preset, record
+    from ordinate.model import BoundEncoding, ModelConfig, Transformer, attend, generate, preset, record
+    from ordinate.model.exported import load_exported
     from ordinate.store import open_store
     from ordinate.studies.compare import compare
 
@@ -39,7 +40,7 @@ _WHERE = {
     "Transformer": "ordinate.model",
     "attend": "ordinate.model",
     "generate": "ordinate.model",
-    "load_exported": "ordinate.model",
+    "load_exported": "ordinate.model.exported",
     "preset": "ordinate.model",
     "record": "ordinate.model",
 }

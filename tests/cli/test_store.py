@@ -70,7 +70,7 @@ def test_a_study_goes_into_a_file_and_comes_back(ordinate: Program, compared: Pa
     assert ordinate("store", "unpack", "all.zip", "--store", "whole").out == "whole: 5 runs and 1 study\n"
     for words, message in (
         (("pack", "one.zip"), "one.zip exists already: choose another name"),
-        (("pack", "two.zip", "zzz"), "no study 'zzz' in runs"),
+        (("pack", "two.zip", "zzz"), "no study or comparison 'zzz' in runs"),
         (("unpack", "one.zip"), "runs exists already: unpack into a new folder"),
         (("unpack", "none.zip", "--store", "new"), "none.zip cannot be read: No such file"),
         (("check", "--store", "none"), "there is no folder none to check"),
@@ -244,7 +244,7 @@ def test_renamed_listed_deleted_and_restored(whole: Path, tmp_path: Path, ordina
     ("words", "sentence"),
     [
         (["rename", "majority"], "no new name for 'majority' was given: add one, or --note TEXT"),
-        (["rename", "nothing", "x"], "no study 'nothing' in runs"),
+        (["rename", "nothing", "x"], "no study or comparison 'nothing' in runs"),
         (["delete", "nothing"], "no comparison and no run 'nothing' in runs: `ordinate list comparisons` names them"),
         (["delete", ""], "no comparison and no run '' in runs"),
         (["restore", "nothing"], "no comparison and no run 'nothing' in runs/bin: nothing was restored"),

@@ -44,7 +44,9 @@ def test_a_row_says_what_the_report_says_and_is_kept(store: Store, monkeypatch: 
     rows, damaged = study_list.study_rows(store)
     assert not damaged and [row.state for row in rows] == ["finished", "finished"]
     assert [row.runs for row in rows] == [4, 4]
-    monkeypatch.setattr(study_list, "collect", lambda *_: pytest.fail("a finished comparison was collected again"))
+    monkeypatch.setattr(
+        study_list, "collect_stored", lambda *_: pytest.fail("a finished comparison was collected again")
+    )
     assert study_list.study_rows(store)[0] == rows
 
 

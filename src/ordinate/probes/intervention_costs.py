@@ -51,7 +51,7 @@ class Intervention:
         return self.after - self.before if self.lower_is_better else self.before - self.after
 
 
-class Scorer:
+class InterventionScorer:
     """Scores one run under interventions, on sequences that all of them share."""
 
     def __init__(self, run: TrainedRun, length: int, sequences: int) -> None:
@@ -87,7 +87,7 @@ class Scorer:
 
 def position_interventions(run: TrainedRun, sequences: int) -> Iterator[Intervention]:
     """Positions permuted, shifted and frozen, and the encoding switched off."""
-    scorer = Scorer(run, run.length, sequences)
+    scorer = InterventionScorer(run, run.length, sequences)
     batch, positions = scorer.batch, scorer.batch.positions
     assert positions is not None
     yield scorer.moved("permute", replace(batch, positions=permuted(positions, sequences)))
@@ -102,7 +102,7 @@ def _shift_within(run: TrainedRun, sequences: int) -> Iterator[Intervention]:
     trained = run.config.train_lengths
     length = max(trained[0], trained[-1] // 2)
     if length < trained[-1] and run.config.tested == "plain" and run.task.axes == 1:
-        scorer = Scorer(run, length, sequences)
+        scorer = InterventionScorer(run, length, sequences)
         batch = scorer.batch
         assert batch.positions is not None
         yield scorer.moved("shift within", replace(batch, positions=shifted(batch.positions, trained[-1] - length)))
@@ -111,7 +111,7 @@ def _shift_within(run: TrainedRun, sequences: int) -> Iterator[Intervention]:
 def head_interventions(run: TrainedRun, heads: Sequence[NamedHead], sequences: int) -> Iterator[Intervention]:
     """Every head removed, every head that has an ideal pattern patched by it, and all that look at the same place
     removed together: where one of them is enough, none costs anything alone."""
-    scorer, model = Scorer(run, run.length, sequences), run.model
+    scorer, model = InterventionScorer(run, run.length, sequences), run.model
     for head in sorted(heads, key=lambda head: -max(head.score.values()))[:MOST_HEADS]:
         yield scorer.changed("head removed", head.name, removed_heads(model, [(head.layer, head.head)]))
         if head.role in ("offset", "first", "uniform"):
@@ -142,7 +142,7 @@ def band_interventions(run: TrainedRun, sequences: int) -> Iterator[Intervention
     found = [waves for part in run.model.parts if (waves := wavelengths(part)) is not None]
     if not found:
         return
-    scorer = Scorer(run, run.length, sequences)
+    scorer = InterventionScorer(run, run.length, sequences)
     bands = {
         f"wavelengths up to {SHORT:g}": (0.0, SHORT),
         f"wavelengths of {SHORT:g} to {length:g}": (SHORT, length),
