@@ -9,7 +9,7 @@ import pytest
 
 from ordinate.lm import hardware
 from ordinate.lm.evaluation.config import EvalConfig, InductionConfig, TextConfig
-from ordinate.studies.lm.comparison import Arm, LMComparison, plan_comparison
+from ordinate.studies.lm.comparison import ModelArm, LMComparison, plan_comparison
 from ordinate.studies.lm.pool import RunEvent, do_runs
 from ordinate.studies.lm.stored_runs import Checkpoints
 from ordinate.studies.lm.work import Workplace
@@ -47,8 +47,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def planned(corpus: Corpus) -> Callable[..., LMComparison]:
     """A comparison of a few steps each."""
 
-    def make(*arms: str | Arm, seeds: int = 2, steps: int = 8, **settings: Any) -> LMComparison:
-        own = [Arm(arm) if isinstance(arm, str) else arm for arm in arms or ("rope", "none")]
+    def make(*arms: str | ModelArm, seeds: int = 2, steps: int = 8, **settings: Any) -> LMComparison:
+        own = [ModelArm(arm) if isinstance(arm, str) else arm for arm in arms or ("rope", "none")]
         return plan_comparison("nano", own, seeds, steps * STEP, corpus.fingerprint, SMALL | settings, EVALUATION)
 
     return make

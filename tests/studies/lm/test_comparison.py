@@ -15,13 +15,13 @@ from ordinate.results.lm_record import POINTS, record_of
 from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.results_file import read_results
 from ordinate.store.files import Journal
-from ordinate.studies.lm.comparison import Arm, LMComparison, plan_comparison
+from ordinate.studies.lm.comparison import ModelArm, LMComparison, plan_comparison
 from ordinate.studies.lm.forecast import few_seeds_words, forecast
 from ordinate.studies.lm.outcome import LONGER, TRAINED, observations, outcome
 from ordinate.studies.lm.pool import RunEvent, do_runs
 from ordinate.studies.lm.shipped import Shipped, pack
 from ordinate.studies.lm.stored_runs import Checkpoints
-from ordinate.studies.lm.work import RunEnd, RunProgress, Workplace, do_run
+from ordinate.studies.lm.work import RunEnd, ModelProgress, Workplace, do_run
 from ordinate.text.corpus import Corpus
 
 Planned = Callable[..., LMComparison]
@@ -77,7 +77,7 @@ def test_a_kill_between_training_and_evaluation_costs_the_evaluation_alone(plann
     comparison = planned(seeds=1)
     run = comparison.distinct_runs[0]
 
-    def crash(now: RunProgress) -> None:
+    def crash(now: ModelProgress) -> None:
         if now.share == 1 and "step" not in now.text:
             raise Crash
 
@@ -129,7 +129,7 @@ def test_workers_are_processes_and_a_failed_run_is_a_sentence(planned: Planned, 
 
 
 def test_scalings_share_one_run_and_are_compared_on_the_same_tokens(planned: Planned, place: Workplace) -> None:
-    comparison = planned(Arm("rope"), Arm("rope", "linear"), Arm("rope", "yarn"), seeds=1)
+    comparison = planned(ModelArm("rope"), ModelArm("rope", "linear"), ModelArm("rope", "yarn"), seeds=1)
     assert len(comparison.distinct_runs) == 1 and comparison.protocol == "same targets"
     do_runs(comparison.distinct_runs, place, 0, _ignore)
     found = outcome(comparison, [place.checkpoints])
@@ -139,7 +139,7 @@ def test_scalings_share_one_run_and_are_compared_on_the_same_tokens(planned: Pla
 
 
 def test_an_encoding_that_changes_shares_its_trunk(planned: Planned, place: Workplace) -> None:
-    arms = [Arm("rope", to="none", at=0.5), Arm("none"), Arm("rope")]
+    arms = [ModelArm("rope", to="none", at=0.5), ModelArm("none"), ModelArm("rope")]
     comparison = planned(*arms, seeds=1, steps=16)
     assert comparison.names == ("rope, then none from 0.5", "none", "rope")
     assert comparison.distinct_runs[0].name == "rope to none, seed 42"  # the trunk goes on after it

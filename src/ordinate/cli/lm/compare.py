@@ -66,10 +66,10 @@ def _study(
     """The comparison as a study of one part, and the text it is on."""
     from ordinate.core.parsing import split
     from ordinate.lm.token_counts import parse_tokens
-    from ordinate.studies.lm.comparison import EVALUATION, Arm
+    from ordinate.studies.lm.comparison import EVALUATION, ModelArm
     from ordinate.studies.lm.study import LMPart, LMStudy
 
-    arms = tuple(Arm(text.strip()) for text in split(encodings, ",") if text.strip())
+    arms = tuple(ModelArm(text.strip()) for text in split(encodings, ",") if text.strip())
     given = read_settings(None, settings, ("encoding", "seed", "seeds", "budget"))
     evaluation = EVALUATION if config is None else read_configuration(config, "", "")
     wanted = None if budget is None else parse_tokens(budget)

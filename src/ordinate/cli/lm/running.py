@@ -58,7 +58,7 @@ def carry_out(
     failures: dict[str, str] = {}
     try:
         with Bar() as bar:
-            display = _Display(bar, expected)
+            display = _RunsDisplay(bar, expected)
             failures = do_runs(expected.missing, place, workers, display.show) if expected.missing else {}
     except StudyStopped:
         print("ordinate: stopped; what is done is kept, the same command goes on", file=sys.stderr)
@@ -68,7 +68,7 @@ def carry_out(
     return study_outcome(study, corpus.fingerprint, [place.checkpoints], again, failures), bool(failures)
 
 
-class _Display:
+class _RunsDisplay:
     """Draws a bar over all runs; without a terminal, prints a line for each run that ends and every half a minute."""
 
     def __init__(self, bar: "Bar", expected: "LMForecast") -> None:

@@ -27,7 +27,7 @@ EVALUATION = EvalConfig(
 
 
 @dataclass(frozen=True)
-class Arm:
+class ModelArm:
     """What is compared with others: an encoding, and possibly what is done to it after its training."""
 
     encoding: str
@@ -69,7 +69,7 @@ class LMComparison:
     """Arms by seeds. The same seed means the same text in the same order, and the same weights to begin with."""
 
     size: str
-    arms: tuple[Arm, ...]
+    arms: tuple[ModelArm, ...]
     seeds: int
     budget: int  # tokens
     corpus: str  # fingerprint; empty: unknown
@@ -107,7 +107,7 @@ class LMComparison:
         found = {run.id: run for run in self.runs.values()}
         return sorted(found.values(), key=lambda run: (run.config.seed, run.branch.begin))
 
-    def _run(self, arm: Arm, seed: int) -> ModelRun:
+    def _run(self, arm: ModelArm, seed: int) -> ModelRun:
         given = {key: value for key, value in self.settings.items() if key != "seed"}
         config, decay = resolve(self.size, arm.encoding, self.corpus, given | {"seed": seed})
         scalings = tuple(
@@ -127,7 +127,7 @@ class LMComparison:
 
 def plan_comparison(
     size: str,
-    arms: Sequence[Arm],
+    arms: Sequence[ModelArm],
     seeds: int,
     budget: int | None,
     corpus: str,

@@ -10,7 +10,7 @@ from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.document_losses import DocumentLosses
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.types import Analysis, StudyFacts, TaskAnalysis
-from ordinate.studies.lm.comparison import Arm, LMComparison
+from ordinate.studies.lm.comparison import ModelArm, LMComparison
 from ordinate.studies.lm.stored_runs import Records
 
 # The two questions, as tasks: each has its own headline, and all pairs of both are tested as one family.
@@ -87,7 +87,7 @@ class LMOutcome:
             found.append(_mean(own.get(round(multiple * record.evaluation.length))))
         return found
 
-    def _arm(self, name: str) -> Arm:
+    def _arm(self, name: str) -> ModelArm:
         return next(arm for arm in self.comparison.arms if arm.name == name)
 
 
@@ -118,7 +118,7 @@ def observations(outcome: LMOutcome) -> Iterator[Observation]:
 
 
 def context_losses(
-    evaluation: LanguageModelEvaluation, arm: Arm, comparison: LMComparison
+    evaluation: LanguageModelEvaluation, arm: ModelArm, comparison: LMComparison
 ) -> dict[int, DocumentLosses | None]:
     """By context, on the same long documents; none where the encoding cannot go. Scalings act past the trained length.
 

@@ -20,7 +20,7 @@ from ordinate.core.errors import error_text
 from ordinate.lm.errors import DivergedError
 from ordinate.studies.executor import StudyStopped
 from ordinate.studies.lm.comparison import ModelRun
-from ordinate.studies.lm.work import RunEnd, RunProgress, Workplace, do_run
+from ordinate.studies.lm.work import RunEnd, ModelProgress, Workplace, do_run
 from ordinate.studies.worker_pool import DEATHS, POLL, interrupts
 from ordinate.training import environment
 from ordinate.training.interruption import StopCallback, stop_requested
@@ -32,7 +32,7 @@ class RunEvent:
 
     kind: Literal["started", "progress", "done", "failed", "elsewhere"]
     run: ModelRun
-    progress: RunProgress | None = None
+    progress: ModelProgress | None = None
     error: str = ""
 
 
@@ -64,7 +64,7 @@ def do_runs(runs: Sequence[ModelRun], place: Workplace, workers: int, watch: Wat
 def _do_here(run: ModelRun, place: Workplace, watch: Watch, stop: StopCallback) -> None:
     """In this process; waits while another one is at it."""
 
-    def show(now: RunProgress) -> None:
+    def show(now: ModelProgress) -> None:
         watch(RunEvent("progress", run, now))
 
     while do_run(run, place, show, stop) is RunEnd.ELSEWHERE:
@@ -185,7 +185,7 @@ class _Pool:
 
     def _heard(self, own: _Process, message: dict[str, Any]) -> None:
         if message["kind"] == "progress":
-            self.watch(RunEvent("progress", own.run, RunProgress(message["share"], message["text"])))
+            self.watch(RunEvent("progress", own.run, ModelProgress(message["share"], message["text"])))
         else:
             own.end, own.error = message["kind"], message.get("error", "")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ordinate.lm.evaluation.config import EvalConfig
-from ordinate.studies.lm.comparison import Arm, LMComparison, plan_comparison
+from ordinate.studies.lm.comparison import ModelArm, LMComparison, plan_comparison
 from ordinate.studies.lm.outcome import LMOutcome, outcome
 from ordinate.studies.lm.stored_runs import Records
 from ordinate.studies.study_definition import part_errors
@@ -43,7 +43,7 @@ class LMPart:
     name: str
     about: str
     size: str
-    arms: tuple[Arm, ...]
+    arms: tuple[ModelArm, ...]
     seeds: int
     budget: int | None
     settings: Settings

@@ -9,7 +9,7 @@ from ordinate.core.config import build, to_dict
 from ordinate.core.errors import InputError
 from ordinate.lm.evaluation.config import EvalConfig
 from ordinate.lm.token_counts import parse_tokens
-from ordinate.studies.lm.comparison import EVALUATION, Arm
+from ordinate.studies.lm.comparison import EVALUATION, ModelArm
 from ordinate.studies.lm.study import LMPart, LMStudy, LossSpot, PublishedRatio
 from ordinate.studies.study_toml import (
     check_unique,
@@ -75,10 +75,10 @@ def _part(table: Mapping[str, Any], study: Mapping[str, Any]) -> LMPart:
         raise InputError(f'part {name!r} has no size: write size = "nano"')
     if type(seeds) is not int:
         raise InputError(f"seeds of part {name!r} must be a whole number, got {seeds!r}")
-    arms = [Arm(text) for text in names_in(table.get("encodings"), name, "encodings")]
+    arms = [ModelArm(text) for text in names_in(table.get("encodings"), name, "encodings")]
     if "scalings" in table:
         scalings = names_in(table["scalings"], name, "scalings")
-        arms += [Arm(arm.encoding, scaling) for arm in arms for scaling in scalings]
+        arms += [ModelArm(arm.encoding, scaling) for arm in arms for scaling in scalings]
     arms += [_change(row, name) for row in tables_in(table.get("changes", []), "changes")]
     settings, layers = ({**table_in(study, key), **table_in(table, key)} for key in ("settings", "evaluation"))
     part = LMPart(
@@ -90,14 +90,14 @@ def _part(table: Mapping[str, Any], study: Mapping[str, Any]) -> LMPart:
     return LMPart(**{**vars(part), "arms": comparison.arms, "published": tuple(published)})
 
 
-def _change(table: Mapping[str, Any], name: str) -> Arm:
+def _change(table: Mapping[str, Any], name: str) -> ModelArm:
     """An encoding that is changed during training: `{ encoding = "rope", to = "none", at = 0.5 }`."""
     known_keys(table, ("encoding", "to", "at"), "a change")
     encoding, to = (needed_text(table, key, "a change") for key in ("encoding", "to"))
     at = table.get("at")
     if at is not None and (type(at) is not float or not 0 < at < 1):
         raise InputError(f"at of a change in part {name!r} must lie between 0 and 1, got {at!r}")
-    return Arm(encoding, to=to, at=at)
+    return ModelArm(encoding, to=to, at=at)
 
 
 def _budget(value: Any, name: str) -> int | None:

@@ -29,7 +29,7 @@ class RunEnd(StrEnum):
 
 
 @dataclass(frozen=True)
-class RunProgress:
+class ModelProgress:
     """How far a run is, for a display."""
 
     share: float  # of the training
@@ -52,7 +52,7 @@ class Workplace:
 def do_run(
     run: ModelRun,
     place: Workplace,
-    watch: Callable[[RunProgress], None] = lambda now: None,
+    watch: Callable[[ModelProgress], None] = lambda now: None,
     stop: StopCallback = never,
 ) -> RunEnd:
     """Train and evaluate, unless another process does."""
@@ -65,12 +65,12 @@ def do_run(
 
 
 def _train_and_evaluate(
-    run: ModelRun, place: Workplace, watch: Callable[[RunProgress], None], stop: StopCallback
+    run: ModelRun, place: Workplace, watch: Callable[[ModelProgress], None], stop: StopCallback
 ) -> None:
     def training(now: Progress) -> None:
         left = duration(now.seconds_left)
         watch(
-            RunProgress(
+            ModelProgress(
                 now.step / run.branch.end, f"step {now.step:,}/{run.branch.end:,}, loss {now.loss:.3f}, {left} left"
             )
         )
@@ -78,7 +78,7 @@ def _train_and_evaluate(
     def evaluating(stage: str) -> None:
         if stop():
             raise Interrupted(f"{run.name} is trained, and its evaluation will start again")
-        watch(RunProgress(1.0, stage))
+        watch(ModelProgress(1.0, stage))
 
     options = Options(device=place.device, valid_every=ONCE, valid_tokens=VALID_TOKENS)
     (folder,) = BranchedTraining(run.config, place.corpus, place.root, options).run([run.branch], training, stop)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ordinate.studies.lm.work import RunProgress
+    from ordinate.studies.lm.work import ModelProgress
 
 
 class _Driver:
@@ -30,7 +30,7 @@ class _Driver:
         except BrokenPipeError:
             self.gone = True
 
-    def show(self, now: "RunProgress") -> None:
+    def show(self, now: "ModelProgress") -> None:
         self.say(kind="progress", **asdict(now))
 
 
