@@ -9,7 +9,7 @@ import pytest
 
 from ordinate.lm import hardware
 from ordinate.lm.evaluation.config import EvalConfig, InductionConfig, TextConfig
-from ordinate.studies.lm.comparison import ModelArm, LMComparison, plan_comparison
+from ordinate.studies.lm.comparison import LMComparison, ModelArm, plan_comparison
 from ordinate.studies.lm.pool import RunEvent, do_runs
 from ordinate.studies.lm.stored_runs import Checkpoints
 from ordinate.studies.lm.work import Workplace

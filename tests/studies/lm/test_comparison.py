@@ -15,13 +15,13 @@ from ordinate.results.lm_record import POINTS, record_of
 from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.results_file import read_results
 from ordinate.store.files import Journal
-from ordinate.studies.lm.comparison import ModelArm, LMComparison, plan_comparison
+from ordinate.studies.lm.comparison import LMComparison, ModelArm, plan_comparison
 from ordinate.studies.lm.forecast import few_seeds_words, forecast
 from ordinate.studies.lm.outcome import LONGER, TRAINED, observations, outcome
 from ordinate.studies.lm.pool import RunEvent, do_runs
 from ordinate.studies.lm.shipped import Shipped, pack
 from ordinate.studies.lm.stored_runs import Checkpoints
-from ordinate.studies.lm.work import RunEnd, ModelProgress, Workplace, do_run
+from ordinate.studies.lm.work import ModelProgress, RunEnd, Workplace, do_run
 from ordinate.text.corpus import Corpus
 
 Planned = Callable[..., LMComparison]

@@ -10,7 +10,7 @@ from ordinate.statistics.analyze import analyze, few_seeds
 from ordinate.statistics.document_losses import DocumentLosses
 from ordinate.statistics.observations import Observation
 from ordinate.statistics.types import Analysis, StudyFacts, TaskAnalysis
-from ordinate.studies.lm.comparison import ModelArm, LMComparison
+from ordinate.studies.lm.comparison import LMComparison, ModelArm
 from ordinate.studies.lm.stored_runs import Records
 
 # The two questions, as tasks: each has its own headline, and all pairs of both are tested as one family.

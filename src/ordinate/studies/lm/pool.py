@@ -20,7 +20,7 @@ from ordinate.core.errors import error_text
 from ordinate.lm.errors import DivergedError
 from ordinate.studies.executor import StudyStopped
 from ordinate.studies.lm.comparison import ModelRun
-from ordinate.studies.lm.work import RunEnd, ModelProgress, Workplace, do_run
+from ordinate.studies.lm.work import ModelProgress, RunEnd, Workplace, do_run
 from ordinate.studies.worker_pool import DEATHS, POLL, interrupts
 from ordinate.training import environment
 from ordinate.training.interruption import StopCallback, stop_requested

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ordinate.lm.evaluation.config import EvalConfig
-from ordinate.studies.lm.comparison import ModelArm, LMComparison, plan_comparison
+from ordinate.studies.lm.comparison import LMComparison, ModelArm, plan_comparison
 from ordinate.studies.lm.outcome import LMOutcome, outcome
 from ordinate.studies.lm.stored_runs import Records
 from ordinate.studies.study_definition import part_errors
