@@ -125,7 +125,8 @@ def front_page(found: dict[str, StudyOutcome]) -> str:
         Column("use", "verdict"),
     )  # fmt: skip
     table = markdown(Table("front page", "", titles, tuple(cells))).splitlines()[2:]
-    return "\n".join([*table, "", _sentence(_fair(found)), ""])
+    shown = {row.task for row in rows}
+    return "\n".join([*table, "", _sentence([task for task in _fair(found) if task.task in shown]), ""])
 
 
 def _fair(found: dict[str, StudyOutcome]) -> list[TaskAnalysis]:

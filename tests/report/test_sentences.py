@@ -135,7 +135,7 @@ def test_nobody_learned_it() -> None:
 def test_losses_have_no_reach() -> None:
     items = [replace(o, bar=None, direction="lower") for o in observed({"a": (1.0, 1.0), "b": (2.0, 2.0)})]
     lines = said(items)
-    assert lines[0] == "Use a: above b at OOD length 40 (1.25x) (mean 0.998)."
+    assert lines[0] == "Use a: a lower loss than b at OOD length 40 (1.25x) (mean 0.998)."
     assert "Lower loss at OOD length 40 (1.25x): a over b" in lines[1]
 
 

@@ -102,6 +102,10 @@ def test_a_faulty_file_gets_one_sentence(tmp_path: Path, change: tuple[str, str]
 def test_an_empty_grid_and_unknown_names(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no values for layers: give a list"):
         load(written(tmp_path, SMALL + "[parts.grid]\nlayers = []\n"))
+    with pytest.raises(InputError, match="the grid of part 'slow' has no key"):
+        load(written(tmp_path, SMALL + "[parts.grid]\n"))
+    with pytest.raises(InputError, match="give the lower end first"):
+        load(written(tmp_path, SMALL.replace("[0.4, 0.6]", "[0.6, 0.4]")))
     with pytest.raises(InputError, match=r"no study 's4-kback': did you mean s4-k-back"):
         load("s4-kback")
     with pytest.raises(InputError, match="name a study file"):
@@ -118,7 +122,7 @@ def test_an_empty_grid_and_unknown_names(tmp_path: Path) -> None:
 
 def test_the_documented_file_can_be_planned(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
-    (text,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    text, *_ = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)  # the second is of language models
     study = load(written(tmp_path, text))
     assert [part.name for part in study.parts] == ["as stated", "slower", "depth, layers=1", "depth, layers=4"]
     assert all(part.study.size for part in study.parts) and all(f"`{name}`" in page for name in ("first perfect",))

@@ -28,11 +28,12 @@ class OverviewCell:
     reach: float | None  # in multiples of the trained length, the median over seeds; None: not learned
     at_least: bool  # the reach is the longest length that was tested
     use: bool  # the tests recommend it
+    rising: bool = False  # its budget was cut while it was still learning
 
     @property
     def text(self) -> str:
         """`6/6, 3.4x+`."""
-        solved = f"{self.learned}/{self.seeds}"
+        solved = f"{self.learned}/{self.seeds}" + ", rising" * self.rising
         return solved if self.reach is None else f"{solved}, {self.reach:.1f}x{'+' * self.at_least}"
 
 
@@ -93,10 +94,12 @@ def fair_tasks(outcomes: Iterable["StudyOutcome"]) -> list[tuple[TaskAnalysis, s
 
 def _cell(task: TaskAnalysis, name: str) -> OverviewCell:
     learned, seeds = task.learned.get(name, (0, 0))
-    reach = task.reach[name].median if learned else None
+    reach = task.reach[name].median if task.reach[name].by_most else None
     at_least = reach is not None and task.reach[name].at_least(reach)
     rounded = None if reach is None else round(reach, 3)
-    return OverviewCell(learned, seeds, rounded, at_least, name in task.verdict.use)
+    steps = task.steps.get(name)
+    rising = reach is None and steps is not None and steps.rising
+    return OverviewCell(learned, seeds, rounded, at_least, name in task.verdict.use, rising)
 
 
 def verdict_words(task: TaskAnalysis) -> str:

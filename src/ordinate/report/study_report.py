@@ -32,10 +32,19 @@ BOTTOM_LINE = 3  # sentences of a comparison: what to use, where others are high
 ALREADY_SAID = ("gate", "unfinished", "budget")  # by the number of seeds that learned the task, and how others ended
 
 
+LEGEND = (
+    "Scores: mean in distribution / at the headline length, seeds that learned the task, reach in multiples of the "
+    "trained length. A claim tests its own few pairs; a verdict corrects over all pairs, so it may leave open what a "
+    "claim shows."
+)
+
+
 def show(outcome: StudyOutcome, console: Console) -> None:
     """On one screen of a terminal: the question, what holds, the numbers, the verdicts, and where there is more."""
     study = outcome.study
     console.print(Text(f"{study.title}: {study.question}", "bold"))
+    for line in _verdicts(outcome, 1):
+        console.print(Text(line))
     for table in tables(outcome):
         if table.name == "protocols":
             continue
@@ -47,9 +56,10 @@ def show(outcome: StudyOutcome, console: Console) -> None:
             drawn.add_row(*(Text(text or "-", _style(text)) for text in cells))
         console.print(drawn)
     console.print()
-    said = (_replicated(outcome, only_explained=True), _interactions(outcome), _verdicts(outcome, 1), _missing(outcome))
-    for line in chain(*said):
+    for line in chain(_replicated(outcome, only_explained=True), _interactions(outcome), _missing(outcome)):
         console.print(Text(line))
+    if any(part.comparison for part in outcome.parts):
+        console.print(Text(LEGEND, "dim"))
     name = shlex.quote(study.typed)
     console.print(Text(f"How each number is made, settings and pictures: ordinate report {name} -o page.html", "dim"))
 
@@ -83,12 +93,14 @@ def _interactions(outcome: StudyOutcome) -> Iterator[str]:
 
 
 def _verdicts(outcome: StudyOutcome, sentences_each: int) -> Iterator[str]:
-    """Of each comparison that has results, with its alarms."""
+    """Of each comparison that has results, with its alarms; with its task where a study has several."""
+    tasks = {task for part in outcome.study.parts for task in part.tasks}
     for part in outcome.parts:
         for task in part.comparison.analysis.tasks if part.comparison else ():
             assert part.comparison is not None
             said = " ".join(sentences(part.comparison.analysis, task)[:sentences_each])
-            yield f"{_title(part)}, {counted(len(task.seeds), 'seed')}: {said}"
+            named = f" on {task.task}" if len(tasks) > 1 else ""
+            yield f"{_title(part)}{named}, {counted(len(task.seeds), 'seed')}: {said}"
             for kind, text in alarm_lines(task.alarms):
                 if kind not in ALREADY_SAID:
                     yield f"{_title(part)}, alarm, {kind}: {text}."

@@ -71,8 +71,12 @@ def _published(outcome: StudyOutcome) -> Table:
 
 def _cell(part: PartOutcome, figure: Published) -> str:
     text, found = measured_text(part, figure), part.agreement(figure)
-    held_against = bool(part.part.published or part.part.base)
-    return f"{text} {found}" if held_against and found is not None else text
+    if part.part.published or part.part.base:
+        return f"{text} {found}" if found is not None else text
+    own = part.part.encoding(figure.encoding) or part.part.encoding(figure.encoding.partition("(")[0])
+    if measures.find(figure.measure).relative and figure.measure != "first perfect":
+        return ""  # parameters and minutes of models of another size
+    return f"{text} ({own})" if text and own != figure.encoding else text
 
 
 def _claims(outcome: StudyOutcome) -> Table:
@@ -224,7 +228,7 @@ def _scores(task: TaskAnalysis, encoding: str) -> str | None:
 
     ranges = [task.shown] if task.inside is None or task.inside is task.shown else [task.inside, task.shown]
     good, of = task.learned.get(encoding, (0, 0))
-    reach = f", {_multiple(task.reach[encoding])}" if good else ""
+    reach = f", {_multiple(task.reach[encoding])}" if good and task.reach[encoding].by_most else ""
     return " / ".join(map(mean, ranges)) + (f", {good} of {of}{reach}" if of else "")
 
 

@@ -118,7 +118,7 @@ class RateMatters(Alarm, kind="rate"):
     def sentence(self) -> str:
         by_rate = listed([f"{mean:.3f} at {rate:g}" for rate, mean in self.means.items()])
         what = (
-            "and no difference is claimed of it there"
+            "and the verdict claims no difference of it there"
             if self.claimed is None
             else (f"by more than the smallest difference that is claimed of it, {self.claimed:.3f}")
         )

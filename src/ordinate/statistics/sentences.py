@@ -150,7 +150,8 @@ def _above(task: TaskAnalysis) -> str:
         Basis.AREA: f"{covered(task) if task.areas else ''} (mean {areas})",
         Basis.LEARNING: f"by the number of seeds that learned the task{_rising(task, use)}",
     }
-    parts = [f"above {named(who)} {' and '.join(endpoint[b] for b in own)}" for own, who in groups.items() if own]
+    above = "above" if task.direction == "higher" else "a lower loss than"
+    parts = [f"{above} {named(who)} {' and '.join(endpoint[b] for b in own)}" for own, who in groups.items() if own]
     shown = {basis for own in groups for basis in own if basis is not Basis.LEARNING}
     cannot = [name for name in groups.get((), []) if not task.learned or task.learned[name][0]]
     end = [f"{named(cannot)} cannot go to {range_words(task)}"] if cannot else []

@@ -84,6 +84,8 @@ def _parts(table: dict[str, Any], whole: dict[str, dict[str, Any]]) -> Iterator[
     own = table_in(table, "settings")
     common: dict[str, Any] = {**inherited.get("settings", {}), **own}
     whole[name] = merged | {"settings": common}
+    if "grid" in table and not table["grid"]:
+        raise InputError(f"the grid of part {name!r} has no key: name at least one, as in layers = [1, 4]")
     grid = _grid(name, table_in(table, "grid"))
     for point in grid:
         at = ", ".join(f"{key}={write_value(value)}" for key, value in point.items())
@@ -123,7 +125,9 @@ def _published(table: dict[str, Any], name: str, encodings: tuple[str, ...]) -> 
             ends = value if isinstance(value, list) else [value, value]
             if len(ends) != 2 or not all(type(end) in (int, float) and math.isfinite(end) for end in ends):
                 raise InputError(f"the published {key} of {text} is {value!r}: it must be a number, or [low, high]")
-            low, high = sorted(map(float, ends))
+            low, high = map(float, ends)
+            if low > high:
+                raise InputError(f"the published {key} of {text} is {value!r}: give the lower end first")
             if low < 0:
                 raise InputError(f"the published {key} of {text} is {value!r}: it cannot be negative")
             if measure.share and not 0 <= low <= high <= 1:

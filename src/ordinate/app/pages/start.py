@@ -71,7 +71,8 @@ def reading(row: OverviewRow) -> str:
         f"To read it, take {name} on {row.task}. {least} **{cell.reach:.1f}x**: trained on sequences of "
         f"up to {row.trained} tokens, half of these runs keep {bar} or more on sequences {cell.reach:.1f} times as "
         f"long, {cell.reach * row.trained:.0f} tokens. 1.0x: no further than the trained length; +: as far as was "
-        "tested; *not learned*: not within the budget of training steps. The verdict goes by tests of the scores "
+        "tested; *not learned*: not within the budget of training steps; *still rising*: cut there while it was "
+        "still learning. The verdict goes by tests of the scores "
         "beyond the trained length, best mean first (**bold**), not by this number alone. Click a cell for the "
         "comparison behind it, with intervals and with all its encodings."
     )
@@ -95,7 +96,8 @@ def _cell(row: OverviewRow, name: str, link: str) -> str:
     cell = row.cells.get(name)
     if cell is None:
         return "<td></td>"
-    reach = "not learned" if cell.reach is None else f"{cell.reach:.1f}x{'+' * cell.at_least}"
+    unlearned = "still rising" if cell.rising else "not learned"
+    reach = unlearned if cell.reach is None else f"{cell.reach:.1f}x{'+' * cell.at_least}"
     what = html.escape(f"{name} on {row.task}: {cell.learned} of {cell.seeds} seeds learned it")
     text = f"{reach}<small>{cell.learned} of {cell.seeds}</small>"
     return (
