@@ -162,5 +162,5 @@ def summary_note(task: TaskAnalysis, metric: str) -> str:
     if task.bar is None and task.direction == "lower":
         parts.append("Lower is better.")
     bold = "bold: above every other encoding that can go there, by score or by the seeds that learned the task."
-    none = "no encoding is shown to be above all others."
+    none = "no single encoding is shown to be above all others."
     return " ".join([*parts, f"Pairs are tested {phrases.endpoints_words(task)};", bold if winner(task) else none])
