@@ -122,7 +122,7 @@ def test_optional_columns_are_used(tmp_path: Path) -> None:
 def test_a_loss_is_better_when_lower(tmp_path: Path) -> None:
     lines = [f"{row},lower" for row in rows(better=2.5)]
     out = CliRunner().invoke(app, ["analyze", str(put(tmp_path, lines, f"{HEADER},direction"))]).stdout
-    assert "Use table: above turns at OOD length 16 (2x) (mean 0.300)." in " ".join(out.split())
+    assert "Use table: a lower loss than turns at OOD length 16 (2x) (mean 0.300)." in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

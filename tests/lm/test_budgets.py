@@ -87,7 +87,7 @@ def test_the_sentence_about_a_missing_plateau_names_a_budget_that_has_one() -> N
         ({"betas": 0.9}, "betas"),
         ({"packing": "packed"}, "packing"),
         ({"steps": 5}, "unknown key steps"),
-        ({"causal": False}, "causal is fixed"),
+        ({"axes": 2}, "axes is fixed"),
         ({"size": "tiny"}, "unknown key size"),
     ],
 )
