@@ -77,7 +77,8 @@ def test_it_opens_on_what_was_found_and_its_cells_lead_on(tab: Tab, address: str
     expect(page.get_by_role("heading", name="Which positional encoding?")).to_be_visible(timeout=SLOW)
     expect(page.get_by_text("more than luck")).to_be_visible(timeout=SLOW)
     assert not any(RAW in text for text in page.evaluate("seen"))
-    assert page.locator("h1").bounding_box()["y"] < 120  # nothing but the menu above it
+    above = "() => document.querySelector('h1').getBoundingClientRect().y < 120"  # nothing but the menu above it
+    page.wait_for_function(above, timeout=SLOW)  # once the page has settled
     page.locator(".overview a").first.click()
     page.wait_for_url("**/comparisons?study=*", timeout=SLOW)
     first = shipped_overview()[0].task

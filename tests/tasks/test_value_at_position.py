@@ -43,7 +43,7 @@ def test_balanced_labels_are_independent_of_counts(length: int) -> None:
 
 
 def test_the_stated_form_leaks_through_counts() -> None:
-    """HONESTY.md: a model without positions scored 58 % on it at chance 33 %."""
+    """As published, a model without positions scores 58 % on it at chance 33 %."""
     task = tasks.create("value_at_position", balanced=False)
     assert baselines(task, 32).floor > 0.55
     batch = task.sample(20_000, 32, generator(3))
