@@ -95,10 +95,9 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
 
 
 def _narrow_order(task: TaskAnalysis) -> list[str]:
-    """The columns of the summary where half of the window is left for it: scores before what is derived from them."""
+    """The columns of the summary that fit into half of a window; the page of the comparison has all."""
     columns = summary_columns(task, main_ranges(task), verdicts=False)
-    first = [column for column in columns if column.name in ("encoding", "learned", "reach") or column.range]
-    return [column.title for column in (*first, *(column for column in columns if column not in first))]
+    return [column.title for column in columns if column.name in ("encoding", "learned", "reach") or column.range]
 
 
 def _pairs(task: TaskAnalysis, key: str) -> None:

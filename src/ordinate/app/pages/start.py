@@ -27,8 +27,8 @@ STYLE = """<style>
 .overview td small {display: block; opacity: 0.75}
 .overview td.use a {font-weight: 700}
 .overview td.verdict a {white-space: normal; min-width: 9rem}
-@media (max-width: 700px) {.overview table {font-size: 0.72rem; border-spacing: 2px}
-  .overview th, .overview td a {padding: 0.25rem 0.2rem; white-space: normal; overflow-wrap: anywhere}
+@media (max-width: 700px) {.overview table {font-size: 0.68rem; border-spacing: 2px}
+  .overview th, .overview td a {padding: 0.25rem 0.12rem; white-space: normal; letter-spacing: -0.02em}
   .overview th code, .overview .verdict {display: none}}
 </style>"""
 
