@@ -16,8 +16,10 @@ from ordinate.studies.study_definition import MATRIX, Part, Published, Published
 from ordinate.studies.study_toml import (
     check_unique,
     known_keys,
+    names_below,
     names_in,
     needed_text,
+    questions_below,
     read_study,
     table_in,
     tables_in,
@@ -30,12 +32,12 @@ MOST_PARTS = 200
 
 def names() -> list[str]:
     """The studies that come with the program."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+    return names_below(FOLDER)
 
 
 def titles() -> dict[str, str]:
     """The question of each, without planning any run."""
-    return {name: str(read_study(FOLDER / f"{name}.toml").get("question", "")) for name in names()}
+    return questions_below(FOLDER)
 
 
 def load(name: str | Path) -> StudyFile:

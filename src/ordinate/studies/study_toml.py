@@ -25,6 +25,16 @@ def read_study(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not TOML: {error}") from error
 
 
+def names_below(folder: Path) -> list[str]:
+    """The studies of a folder."""
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def questions_below(folder: Path) -> dict[str, str]:
+    """The question of each, without planning any run."""
+    return {name: str(read_study(folder / f"{name}.toml").get("question", "")) for name in names_below(folder)}
+
+
 def known_keys(table: Mapping[str, Any], keys: tuple[str, ...], what: str) -> None:
     """Refuse keys that a table does not have."""
     for key in table:

@@ -14,8 +14,10 @@ from ordinate.studies.lm.study import LMPart, LMStudy, LossSpot, PublishedRatio
 from ordinate.studies.study_toml import (
     check_unique,
     known_keys,
+    names_below,
     names_in,
     needed_text,
+    questions_below,
     read_study,
     table_in,
     tables_in,
@@ -32,12 +34,12 @@ _SPOT = re.compile(r"(.+?)(?:@(\d+(?:\.\d+)?))?")
 
 def names() -> list[str]:
     """The studies of language models that come with the program."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+    return names_below(FOLDER)
 
 
 def titles() -> dict[str, str]:
     """The question of each."""
-    return {name: str(read_study(FOLDER / f"{name}.toml").get("question", "")) for name in names()}
+    return questions_below(FOLDER)
 
 
 def is_lm_study(name: str | Path) -> bool:
