@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ordinate.core.errors import InputError, OtherVersionError
 from ordinate.probes.layer_measures import LayerMeasures, layer_measures
 from ordinate.probes.run_probe import RunProbe, probe_run
-from ordinate.results.serialize import read, write
+from ordinate.results.serialize import write
 from ordinate.store import Run
 from ordinate.store.documents import read_document, write_document
 from ordinate.store.files import refuse_link

@@ -63,7 +63,7 @@ def _first_learned(finished: list[tuple[Run, RunResult]]) -> list[Run]:
 
 
 def _has(task: ProbeTask, run: Run) -> bool:
-    return stored(LayerMeasures if task.what == "layers" else RunProbe, run) is not None
+    return (stored(LayerMeasures, run) if task.what == "layers" else stored(RunProbe, run)) is not None
 
 
 def probe_missing(plan: ProbePlan, store: Store, workers: int) -> Iterator[tuple[ProbeTask, str]]:
