@@ -12,7 +12,7 @@ from ordinate.report.table import markdown, markdown_text
 from ordinate.statistics.phrases import listed
 
 CELLS = (
-    "Cells: mean score in distribution / at twice the trained length over all seeds, how many of them learned the task, "
+    "Cells: mean score in distribution / at twice the trained length over all seeds, how many of them learned it, "
     "and to which multiple of the trained length they hold (+: the longest that was tested)."
 )
 STUDIES = ("reasons", "s4-k-back", "s4-shift", "s4-long-range", "s4-k", "s4-architectures", "coverage")
