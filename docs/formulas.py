@@ -22,7 +22,7 @@ REWRITTEN = {
     r"\\bmod(?![a-zA-Z])": r"\\;\\mathrm{mod}\\;",
     r"\\le(?![a-zA-Z])": r"\\leq",
     r"\\[lr]Vert(?![a-zA-Z])": r"\\Vert",
-    r"\\text\{([^}]*)'([^}]*)\}": r"\\text{\1\u2019\2}",
+    r"\\text\{([^}]*)'([^}]*)\}": "\\\\text{\\1\u2019\\2}",
 }
 
 

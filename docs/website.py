@@ -1,8 +1,8 @@
-"""Builds the documentation site into build/site: `make docs`, or `python docs/website.py`.
+"""Builds the documentation site into build/site: `make docs`, or `python docs/website.py [FOLDER]`, into FOLDER/site.
 
 The pages are the Markdown files of this folder, README.md as the first one, CONTRIBUTING.md, CHANGELOG.md and the
-gallery of encodings. They are gathered in build/pages, where links between the repository's folders become links between
-pages. A warning is an error.
+gallery of encodings. They are gathered in build/pages, where links between the repository's folders become links
+between pages. A warning is an error.
 """
 
 import os
@@ -16,7 +16,6 @@ import gallery
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-BUILD = ROOT / "build"
 OUTER = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
 LINK = re.compile(r"(!?\[(?:[^\]\[]|\[[^\]]*\])*\])\(([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -69,7 +68,7 @@ def with_navigation(settings: str, pages: Path, families: dict[str, list[str]]) 
     for family, names in families.items():
         own = ", ".join(f'{{ "{name}" = "encodings/{name}.md" }}' for name in names)
         lines.append(f'    {{ "{family.capitalize()}" = [{own}] }},')
-    listed = settings.replace("    # the gallery", "\n".join(lines))
+    listed = settings.replace("    # the gallery", "\n".join(lines)).replace("../src", str(ROOT / "src"))
     names = re.compile(r'^    \{ "[^"]+" = "([^"]+)" \},$')
     kept = (line for line in listed.splitlines() if not (at := names.match(line)) or (pages / at[1]).exists())
     return "\n".join(kept) + "\n"
@@ -88,4 +87,4 @@ def build(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    print(build(BUILD) / "index.html")
+    print(build(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build") / "index.html")
