@@ -20,7 +20,7 @@ from ordinate.store.claim import Claim
 from ordinate.store.files import Journal, folder_fault, read_json, refuse_link
 
 ModelState = Literal["running", "done", "stopped", "trunk"]  # trunk: at rest, and never done: budgets may be added
-METRICS = ("loss", "valid_loss", "bits_per_byte", "tokens_per_second")
+METRICS = ("loss", "valid_loss", "bits_per_byte", "tokens_per_second", "gradient_norm")
 
 Points = Mapping[str, list[tuple[int, float]]]  # by metric: tokens, value
 
@@ -107,3 +107,10 @@ def read_model(folder: Path) -> StoredModel:
     elif Claim(folder / "claim").holder is not None:
         state = "running"
     return StoredModel(folder, config, branch, parent.partition("/")[0], state, result, segment_of(folder))
+
+
+def read_with_trunk(folder: Path) -> tuple[StoredModel, dict[str, StoredModel]]:
+    """A model, and its trunk by its name if that is there."""
+    model = read_model(folder)
+    trunk = folder.parent / Path(model.parent).name
+    return model, {model.parent: read_model(trunk)} if model.parent and (trunk / RUN).exists() else {}
