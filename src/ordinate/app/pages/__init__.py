@@ -6,5 +6,6 @@ PAGES = {
     "comparisons": ("comparisons", "Comparisons", ":material/bar_chart:"),
     "runs": ("runs", "Runs", ":material/table_rows:"),
     "results": ("results", "Your results", ":material/upload_file:"),
+    "learn": ("learn", "Learn", ":material/school:"),
     "encodings": ("encodings", "Encodings", ":material/sort:"),
 }
