@@ -52,7 +52,7 @@ def words_table(title: str, values: Float[Tensor, "n d"]) -> Table:
 
 def channel_chart(channel: int, dim: int, base: float) -> Chart:
     """One channel as a function of the position, with the three tokens on it."""
-    fine = torch.linspace(0, 31, 249)
+    fine = torch.linspace(0, 15, 121)
     rate = base ** (-2 * (channel // 2) / dim)
     wave, name = (torch.cos, "cos") if channel % 2 else (torch.sin, "sin")
     tokens = Series("tokens", (0.0, 1.0, 2.0), floats(wave(torch.arange(3) * rate)), look_of(1), "points")
@@ -106,13 +106,13 @@ def shift_error(name: str, shift: int, dim: int = 16) -> float:
 
 def show_shift(shift: int, pair: int) -> Shown:
     rate = 10_000 ** (-2 * pair / 16)
-    at = torch.arange(12) * rate
+    at = torch.arange(8) * rate
     turn = torch.linspace(0, 2 * math.pi, 121)
     series = (
         Series("circle", floats(turn.cos()), floats(turn.sin()), look_of(6), "reference"),
-        Series("p", floats(at.cos()), floats(at.sin()), look_of(0), "mean", label="p = 0 to 11"),
+        Series("p", floats(at.cos()), floats(at.sin()), look_of(0), "points", label="p = 0 to 7"),
         Series(
-            "shifted", floats((at + shift * rate).cos()), floats((at + shift * rate).sin()), look_of(1), "mean",
+            "shifted", floats((at + shift * rate).cos()), floats((at + shift * rate).sin()), look_of(1), "rings",
             label=f"p + {shift}",
         ),
     )  # fmt: skip
