@@ -59,6 +59,15 @@ def save(figure: Figure, kinds: Iterable[str] = ("pdf", "png")) -> dict[str, byt
         return files
 
 
+def vector(figure: Figure) -> bytes:
+    """One picture for a page of the documentation, as SVG whose text is text."""
+    matplotlib = optional("matplotlib")
+    with matplotlib.rc_context(_SETTINGS | {"svg.fonttype": "none", "font.family": "sans-serif"}):
+        sheet = _heat(figure) if isinstance(figure, Heat) else _chart(figure)
+        sheet.savefig(out := io.BytesIO(), format="svg", metadata={"Date": None})
+        return out.getvalue()
+
+
 def _chart(chart: Chart) -> "Sheet":
     from matplotlib.figure import Figure as Sheet
 
