@@ -50,6 +50,8 @@ def _question(question: OpenQuestion) -> list[str]:
     lines += [markdown_text(question.answer), ""] if question.answer else []
     if question.waiting:
         lines += [f"Not run yet: {markdown_text(listed(question.waiting))}.", ""]
+    if question.heads:
+        lines += ["What the heads do:", "", *(f"- {markdown_text(text)}" for text in question.heads), ""]
     for table in question.tables:
         lines += [*markdown(replace(table, note="")).splitlines()[2:], ""]
     return lines

@@ -1,11 +1,12 @@
 """S4's open questions, each answered by what finished comparisons say, or by what has not been run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from ordinate.report.study_tables import scores
 from ordinate.report.table import Table
+from ordinate.report.why import task_sentence
 from ordinate.statistics.phrases import called, listed
 from ordinate.statistics.types import Range, TaskAnalysis
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
@@ -23,6 +24,7 @@ class OpenQuestion:
     answer: str
     tables: tuple[Table, ...]
     waiting: tuple[str, ...]  # comparisons that are not finished
+    heads: tuple[str, ...] = ()  # what the heads do, of each comparison whose runs were probed
 
 
 def open_questions(found: Outcomes) -> list[OpenQuestion]:
@@ -56,7 +58,15 @@ def _question(
         parts += done
         if done:
             tables.append(scores(StudyOutcome(found[study].study, tuple(done))))
-    return OpenQuestion(question, answer(parts) if parts else "", tuple(tables), tuple(waiting))
+    return OpenQuestion(question, answer(parts) if parts else "", tuple(tables), tuple(waiting), tuple(_heads(parts)))
+
+
+def _heads(parts: Sequence[PartOutcome]) -> Iterator[str]:
+    """`k_back, fair: rope: layer 1 head 2 looks 3 back ...`."""
+    for part in parts:
+        for task in _tasks(part):
+            if part.comparison is not None and (said := task_sentence(part.comparison, task)):
+                yield f"{task.task}, {part.part.name}: {said}"
 
 
 # --- reading a comparison ---
