@@ -87,7 +87,8 @@ def why_table(found: Sequence[Why], name: str = "why") -> Table:
     columns = (
         Column("encoding", "encoding"), Column("head", "head"), Column("does", "does"),
         Column("weight", "at the trained length", ".2f"), Column("longest", "at the longest", ".2f"),
-        Column("permute", "permuting positions costs"), Column("shift", "shifting them"), Column("off", "no encoding"),
+        Column("permute", "permuting positions costs"), Column("shift", "shifting them costs"),
+        Column("off", "without the encoding it loses"),
         Column("run", "run"),
     )  # fmt: skip
     rows = [_row(why) for why in found]

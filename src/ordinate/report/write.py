@@ -156,6 +156,7 @@ def _words(comparison: Comparison) -> list[str]:
     lines = [f"preliminary: {reason}" for reason in analysis.preliminary]
     for task in analysis.tasks:
         lines += [f"{task.task}: {sentence}" for sentence in sentences(analysis, task)]
+        lines += [f"{task.task}: why: {why}"] if (why := task_sentence(comparison, task)) else []
         lines += [f"{task.task}: alarm, {kind}: {words}" for kind, words in alarm_lines(task.alarms)]
     lines += [f"limit: {limit}" for limit in analysis.limits]
     lines += [f"failed: {run}: {error}" for run, error in comparison.failures.items()]

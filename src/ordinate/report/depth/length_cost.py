@@ -23,7 +23,7 @@ def cost(rows: Sequence[Mapping[str, Any]]) -> Answer:
         f"{QUADRATIC[0]} and {QUADRATIC[1]} counts as quadratic."
     )
     if not rows:
-        return Answer(title, measure, None, waiting="python docs/length_cost.py > docs/length_cost.json")
+        return Answer(title, measure, None, waiting="python docs/length_cost.py")
     names = list(dict.fromkeys(row["encoding"] for row in rows))
     table, exponents = [], {}
     for name in names:
@@ -33,7 +33,7 @@ def cost(rows: Sequence[Mapping[str, Any]]) -> Answer:
         )
         exponents[name] = time, memory
         last = max(own, key=lambda row: row["length"])
-        table.append((name, last["path"], last["seconds"], time, last["bytes"] / 1e6, memory))
+        table.append((name.partition("(")[0], last["path"], last["seconds"], time, last["bytes"] / 1e6, memory))
     columns = (
         Column("encoding", "encoding"), Column("path", "path"), Column("seconds", "s at 8,192", ".2f"),
         Column("time", "exponent", ".2f"), Column("mb", "MB at 8,192", ".0f"), Column("memory", "exponent", ".2f"),
