@@ -45,7 +45,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     before, baselines.SEQUENCES = baselines.SEQUENCES, 200
     try:
         study = load(folder / "tiny.toml")
-        job(study, study.parts[0], folder / "runs", workers=0).carry_out()
+        job(study, study.parts[0], folder / "runs", workers=0).carry_out(lambda event: None)
     finally:
         baselines.SEQUENCES = before
     return folder
