@@ -19,10 +19,11 @@ def cost(rows: Sequence[Mapping[str, Any]]) -> Answer:
     title = "Cost grows quadratically with length"
     measure = (
         f"Time and peak memory of one training step of one layer, batch 1, at lengths up to 8,192; the exponent is the "
-        f"slope of log cost over log length from {LONG:,} on. Above {QUADRATIC} it is closer to quadratic than to linear."
+        f"slope of log cost over log length from {LONG:,} on. Above {QUADRATIC} it is closer to quadratic than linear."
     )
     if not rows:
         return Answer(title, measure, None, waiting="python docs/length_cost.py")
+    rows = [{**row, "encoding": row["encoding"].partition("(")[0]} for row in rows]
     names = list(dict.fromkeys(row["encoding"] for row in rows))
     table, exponents = [], {}
     for name in names:
@@ -32,7 +33,7 @@ def cost(rows: Sequence[Mapping[str, Any]]) -> Answer:
         )
         exponents[name] = time, memory
         last = max(own, key=lambda row: row["length"])
-        table.append((name.partition("(")[0], last["path"], last["seconds"], time, last["bytes"] / 1e6, memory))
+        table.append((name, last["path"], last["seconds"], time, last["bytes"] / 1e6, memory))
     columns = (
         Column("encoding", "encoding"), Column("path", "path"), Column("seconds", "s at 8,192", ".2f"),
         Column("time", "exponent", ".2f"), Column("mb", "MB at 8,192", ".0f"), Column("memory", "exponent", ".2f"),
