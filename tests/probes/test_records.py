@@ -35,7 +35,9 @@ def test_layers_are_measured_as_the_probe_of_a_run_does(learned: Run) -> None:
     whole, layers = records.whole_probe(learned), records.measured_layers(learned)
     assert layers.trained.gradients == pytest.approx(whole.gradients.layers, rel=1e-3)
     assert layers.untrained.gradients == pytest.approx(whole.untrained_gradients.layers, rel=1e-3)
-    assert [s.position for s in layers.trained.states] == pytest.approx([s.trained.position for s in whole.layers], 1e-3)
+    assert [s.position for s in layers.trained.states] == pytest.approx(
+        [s.trained.position for s in whole.layers], 1e-3
+    )
     assert all(0 <= value <= 1 for value in (*layers.trained.entropy, *layers.untrained.entropy))
 
 
