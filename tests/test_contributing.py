@@ -1,10 +1,9 @@
-"""What CONTRIBUTING.md and docs/add-a-task.md show is added as they say, and works."""
+"""What CONTRIBUTING.md and docs/add-a-task.md show is added as they say, and works; its encoding in
+test_add_an_encoding.py, its first task in tasks/test_new_task.py."""
 
 import json
-import os
 import random
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -25,23 +24,6 @@ TASKS = (ROOT / "docs" / "add-a-task.md").read_text()
 def code(text: str, containing: str, language: str = "python") -> str:
     (found,) = (b for b in re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE) if containing in b)
     return str(found)
-
-
-@pytest.mark.slow
-def test_its_encoding_passes_the_contracts(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    (tmp_path / "root.py").write_text(code(TEXT, "class Root"))
-    added = f"import ordinate.encodings\n\nordinate.encodings.__path__.append({str(tmp_path)!r})\n"
-    (tmp_path / "dropped.py").write_text(added)
-    environment = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]), "ORDINATE_UNCHECKED": "1"}
-    sample = ["--sample"] if request.config.getoption("sample") else []
-    command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "dropped", "-p", "no:xdist", "-o", "addopts=", "-k", "root",
-        *sample, "tests/contract",
-    ]  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:]
-    passed = re.search(r"(\d+) passed", done.stdout)
-    assert passed is not None and int(passed[1]) >= 10, done.stdout[-3000:]
 
 
 def test_its_study_is_planned(tmp_path: Path) -> None:
