@@ -1,13 +1,12 @@
 """Writes what the studies found: `python docs/results.py [STORE ...]`.
 
 docs/RESULTS.md has the tables of every study, docs/FINDINGS.md what holds of each published claim, docs/encodings.json
-what each encoding did in which comparison (the gallery shows it), README.md the recommendations by task and a picture
-of tasks by encodings, src/ordinate/examples.json the verdicts that lists of comparisons show, and
+what each encoding did in which comparison (the gallery shows it), README.md the table of tasks
+by encodings and its picture, src/ordinate/examples.json the verdicts that lists of comparisons show, and
 src/ordinate/overview.json the table of tasks by encodings for the app. Without a store, the results that come with the
 program are read.
 """
 
-import html
 import json
 import re
 import sys
@@ -127,14 +126,18 @@ def _abouts(outcome: StudyOutcome) -> list[str]:
 
 
 def front_page(found: dict[str, StudyOutcome]) -> str:
-    """The recommendations in README.md, each with a link to its tables, and the sentence that follows from them."""
+    """The table of README.md, each task with a link to all of its tables, and the sentence that follows from it."""
     rows = overview(found.values())
+    names = columns(rows)
     where = {part.part.study.id: outcome for outcome in found.values() for part in outcome.parts}
-    lines = ["| family | task | one problem | verdict |", "|---|---|---|---|"]
+    lines = [
+        f"| family | task | {' | '.join(called(name) for name in names)} | verdict |",
+        f"|---|---|{'---|' * len(names)}---|",
+    ]
     for row in rows:
         link = f"[{markdown_text(row.task)}](docs/RESULTS.md#{anchor(where[row.study])})"
-        problem = f"<code>{html.escape(row.example).replace('|', '&#124;')}</code>"
-        lines.append(f"| {row.family} | {link} | {problem} | {row.verdict} |")
+        cells = (row.cells[name].text if name in row.cells else "" for name in names)
+        lines.append(f"| {row.family} | {link} | {' | '.join(cells)} | {row.verdict} |")
     shown = {row.task for row in rows}
     return "\n".join([*lines, "", _sentence([task for task in _fair(found) if task.task in shown]), ""])
 
