@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ordinate import lessons
-from ordinate.teaching.lesson import Exercise, Lesson
+from ordinate.teaching.lesson import Lesson
 
 HEAD = """# Lessons
 
@@ -21,8 +21,7 @@ def page() -> str:
 def _section(lesson: Lesson) -> Iterator[str]:
     yield f"## {lesson.number}. {lesson.title}\n\n*{lesson.question}*\n\nAfterwards you can:\n"
     yield from (f"- {goal}" for goal in lesson.goals)
-    exercises = lesson.named(Exercise)
-    if exercises:
-        yield f"\nExercises: {', '.join(name.replace('_', ' ') for name in exercises)}."
     if lesson.reading:
-        yield f"\nRead on: {' '.join(reading.markdown for reading in lesson.reading)}\n"
+        yield "\nTo read on:\n"
+        yield from (f"- {reading.markdown}" for reading in lesson.reading)
+    yield ""

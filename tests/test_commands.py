@@ -112,7 +112,7 @@ for line in lines:
     words = [word.replace("/data/mirror", "mirror") for word in shlex.split(line)]
     words = [found for word in words for found in (sorted(glob(word)) if "*" in word else [word])]
     if words[2] in ("prepare", "train", "compare"):
-        words.append("--dry-run")
+        words += ["--dry-run"] + ["--out", "data/new"] * (words[2] == "prepare")
     if words[2] == "eval" and "--config" not in words:
         words += ["--config", "eval.toml"]
     run(*words)
