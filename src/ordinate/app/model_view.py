@@ -98,7 +98,7 @@ def _evaluation(chosen: Sequence[StoredModel], *, grouped: bool) -> None:
         _missing(missing, bool(found))
     if not found:
         return
-    _words(found)
+    _words(found, chosen)
     groups: dict[str, list[LanguageModelEvaluation]] = {}
     labels = group_labels([TrainingCurve(m.name, m.group, m.config.encoding, {}) for m in chosen if m.name in found])
     for model in chosen:
@@ -138,15 +138,16 @@ def _missing(missing: Sequence[StoredModel], some: bool) -> None:
     st.code(f"ordinate lm eval {names}", language="shell", wrap_lines=True)
 
 
-def _words(found: Found) -> None:
+def _words(found: Found, chosen: Sequence[StoredModel]) -> None:
     """What was found: of one model all of it, of several the first lines of each and how they compare."""
     evaluations = list(found.values())
     for line in comparison(evaluations):
         st.markdown(f"**{plain(line)}**")
-    one = len(evaluations) == 1
     for name, each in found.items():
         lines = remarks(each)
-        if one:
+        if len(found) == 1:
+            if len(chosen) > 1:
+                st.markdown(f"**{plain(name)}**")
             st.markdown("\n".join(f"- {plain(line)}" for line in lines))
         elif lines:
             with st.expander(f"{plain(name)}: {plain(lines[0])}"):
