@@ -16,7 +16,7 @@ from ordinate.lm.config import Options
 from ordinate.lm.probed_model import LanguageModelSubject, open_subject, probe_language_model
 from ordinate.report.model_probe_words import model_lines
 from ordinate.report.probe_report import language_model_report
-from ordinate.results.serialize import read, write
+from ordinate.results.serialize import write
 from ordinate.text.corpus import Corpus
 from ordinate.text.prepare import prepare
 from ordinate.text.request import request
@@ -62,7 +62,7 @@ def test_what_positions_are_worth_is_told_in_nats(learned: LanguageModelSubject)
     assert len(probe.heads) == 4 and len(probe.layers) == 3 and probe.lengths == (16, 32)
     assert probe.gradient_norms and probe.gradient_norms[-1][0] == 200
     content = json.loads(json.dumps(write(probe), allow_nan=False))
-    assert read(type(probe), {**content, "attention": {}}, "probe").name == probe.name
+    assert content["name"] == "nano_rope_25.6k_s42" and len(content["sha256"]) == 64
 
 
 def test_the_score_is_the_loss_of_the_text(learned: LanguageModelSubject) -> None:

@@ -34,7 +34,7 @@ def test_a_budget_has_the_curve_of_its_trunk_up_to_its_branch_point(root: Path) 
     assert sorted(models) == ["nano_rope_1.024k_s42", "nano_rope_512_s42", "nano_rope_trunk_s42"] and not damaged
     assert [models[name].state for name in sorted(models)] == ["done", "done", "trunk"]
     small, trunk = models["nano_rope_512_s42"], models["nano_rope_trunk_s42"]
-    assert small.group == "nano_rope_512" and small.parent == trunk.name and small.branch is not None
+    assert small.seedless_name == "nano_rope_512" and small.parent == trunk.name and small.branch is not None
     tokens, losses = zip(*small.points(models)["loss"], strict=True)
     assert tokens == tuple(64 * step for step in range(1, 9))
     assert losses[: small.branch.begin] == tuple(v for _, v in trunk.points(models)["loss"][: small.branch.begin])

@@ -13,7 +13,7 @@ from ordinate.app.watch import EVERY
 from ordinate.core.errors import InputError
 from ordinate.lm.evaluation.config import EvalConfig
 from ordinate.lm.evaluation.stored import evaluation_name
-from ordinate.lm.stored_models import StoredModel
+from ordinate.lm.stored_models import Points, StoredModel
 from ordinate.report.lm_curves import TrainingCurve, by_tokens, group_labels
 from ordinate.report.lm_figures import figures
 from ordinate.report.lm_page import evaluation_page
@@ -76,12 +76,16 @@ def _curves(chosen: Sequence[StoredModel], models: dict[str, StoredModel], group
             st.error(plain(str(error)))
             continue
         running = model.state == "running"
-        curves.append(TrainingCurve(model.name, model.group, model.config.encoding, points, running))
+        curves.append(_curve(model, points, under_way=running))
     charts = [by_tokens(curves, metric, grouped=grouped, smoothing=smoothing) for metric in ("loss", _measure())]
     drawn = [chart for chart in charts if chart is not None]
     if not drawn:
         st.caption("No curve yet: the first point is written after ten steps.")
     figure_view.show_rows(drawn, "models")
+
+
+def _curve(model: StoredModel, points: Points, *, under_way: bool = False) -> TrainingCurve:
+    return TrainingCurve(model.name, model.group, model.seedless_name, model.config.encoding, points, under_way)
 
 
 def _measure() -> str:
@@ -100,7 +104,7 @@ def _evaluation(chosen: Sequence[StoredModel], *, grouped: bool) -> None:
         return
     _words(found, chosen)
     groups: dict[str, list[LanguageModelEvaluation]] = {}
-    labels = group_labels([TrainingCurve(m.name, m.group, m.config.encoding, {}) for m in chosen if m.name in found])
+    labels = group_labels([_curve(model, {}) for model in chosen if model.name in found])
     for model in chosen:
         if model.name in found:
             groups.setdefault(labels[model.group], []).append(found[model.name])
