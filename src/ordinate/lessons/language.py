@@ -77,8 +77,9 @@ def trained(encoding: str) -> Transformer:
 def bits_by_position(encoding: str) -> Float[Tensor, " n"]:
     """Bits per byte at each position of held-out windows that are four times as long as those of training."""
     batch = windows(text()[1], 64, LONG, generator(0, "lesson", "held out"))
+    model = trained(encoding)
     with torch.inference_mode():
-        logits = trained(encoding)(batch[:, :-1])
+        logits = model(batch[:, :-1])
     every = F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten(), reduction="none").view(batch[:, 1:].shape)
     found: Tensor = every.mean(dim=0) / NATS_PER_BIT
     return found
@@ -95,8 +96,8 @@ def show_loss(encoding: str, smooth: int) -> Shown:
     kernel = torch.ones(1, 1, smooth) / smooth
     smoothed = F.conv1d(bits[None, None], kernel)[0, 0]
     drawn = curves(
-        "Loss by position", "position", "bits per byte", {"loss": smoothed}, x=torch.arange(len(smoothed)) + smooth // 2,
-        shade=Shade(0, TRAINED, "trained"),
+        "Loss by position", "position", "bits per byte", {"loss": smoothed},
+        x=torch.arange(len(smoothed)) + smooth // 2, shade=Shade(0, TRAINED, "trained"),
     )  # fmt: skip
     start, inside, beyond = parts(encoding)
     words = (
