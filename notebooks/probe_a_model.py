@@ -62,7 +62,7 @@ config = resolve(
         budget="fixed",
         dropout=0.0,
         seed=1,
-    )  # fmt: skip
+    )
 )
 run = train(config, open_store(tempfile.mkdtemp()))
 print({f"{row.split} {row.length}": round(row.score, 3) for row in run.result.evaluation})

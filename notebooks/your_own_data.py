@@ -131,7 +131,7 @@ for encoding in ENCODINGS:
                     chance=0.5,
                     floor=0.5,
                     sequences=len(test[0]),
-                )  # fmt: skip
+                )
             )
 
 # %% [markdown]
