@@ -30,9 +30,8 @@ def test_the_exponent_of_a_power_law(exponent: float) -> None:
 
 
 def test_models_are_told_apart_by_what_they_share() -> None:
-    models = [
-        replace(PLAIN, encoding=name, residual=with_it) for name in ("rope", "alibi") for with_it in (True, False)
-    ]
+    both = (True, False)
+    models = [replace(PLAIN, encoding=name, residual=residual) for name in ("rope", "alibi") for residual in both]
     assert split({model: not model.residual for model in models}) == "only without residuals"
     assert split({model: model.encoding == "rope" for model in models}) == "only with rope"
     assert split(dict.fromkeys(models, True)) == "in all 4 models"

@@ -1,12 +1,13 @@
 """What probes need of a model that was trained here, whatever it was trained on."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ordinate.core.task import Batch
 from ordinate.model import Transformer
 from ordinate.probes.attention_patterns import Targets
 
 
+@runtime_checkable
 class ProbeSubject(Protocol):
     """Both models are in evaluation mode, on the CPU."""
 

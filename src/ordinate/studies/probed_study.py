@@ -12,6 +12,7 @@ from ordinate.probes.layer_measures import LayerMeasures
 from ordinate.probes.records import measured_layers, stored, whole_probe
 from ordinate.probes.run_probe import RunProbe
 from ordinate.probes.trained_run import WEIGHTS
+from ordinate.results.comparison import Comparison
 from ordinate.results.run_result import RunResult
 from ordinate.store import Run, Store, open_store
 from ordinate.studies.stages import seeds_to_report
@@ -92,3 +93,13 @@ def _one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
+
+
+def runs_that_speak(comparison: Comparison, store: Store, task: str) -> dict[str, Run]:
+    """The run to probe of each encoding that has a finished one on a task."""
+    found: dict[str, list[tuple[Run, RunResult]]] = {}
+    for row in comparison.runs:
+        if row.task == task and not row.pilot and row.state == "finished":
+            run = store.run(row.run)
+            found.setdefault(row.encoding, []).append((run, run.result))
+    return {encoding: _first_learned(runs)[0] for encoding, runs in found.items()}
