@@ -94,7 +94,7 @@ hardware.SECONDS = 0.0
 lines = json.loads(sys.argv[1])
 Path("mirror").mkdir()
 parquet.write_table(pa.table({"text": ["one two three"] * 20}), "mirror/0.parquet")
-prepare(request("text:notes", vocabulary=300, valid=0.2), "data/stdlib", workers=0)
+prepare(request("text:notes", vocabulary=4096, valid=0.2), "data/stdlib", workers=0)
 
 def run(*arguments):
     sys.argv = list(arguments)
@@ -103,7 +103,7 @@ def run(*arguments):
     except SystemExit as end:
         assert not end.code, arguments
 
-small = "batch=4 length=16 warmup=2 dim=16 heads=2 layers=1 vocabulary=300".split()
+small = "batch=4 length=16 warmup=2 dim=16 heads=2 layers=1".split()
 for name in ("rope", "alibi"):
     run("ordinate", "lm", "train", "--size", "nano", "--encoding", name, "--budget", "4096", *small)
     (folder,) = (path for path in Path("checkpoints").glob(f"nano_{name}_*") if (path / "result.json").exists())
