@@ -61,7 +61,7 @@ def test_a_model_is_ticked_read_and_asked(browser: Browser, address: str, folder
     for words in ("Training loss", "Loss by position", "Passkey: share of symbols recalled", "On the same"):
         expect(page.get_by_text(words).first).to_be_visible(timeout=SLOW)
     expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=SLOW)
-    page.get_by_text("bits per byte", exact=True).click()
+    page.get_by_role("radio", name="bits per byte").click()
     page.wait_for_url("**measure=bits*", timeout=SLOW)
     page.reload()
     expect(page.get_by_text("Validation, bits per byte")).to_be_visible(timeout=SLOW)
@@ -69,7 +69,7 @@ def test_a_model_is_ticked_read_and_asked(browser: Browser, address: str, folder
     page.get_by_label("Prompt").fill("one two")
     page.get_by_role("button", name="Write").click()
     expect(page.locator("[data-testid=stCode]", has_text="one two").first).to_be_visible(timeout=SLOW)
-    page.get_by_text("studies", exact=True).click()
+    page.get_by_role("radio", name="studies").click()
     expect(page.get_by_text("ordinate study run").first).to_be_visible(timeout=SLOW)
     page.close()
     assert tab.complaints == []
