@@ -16,7 +16,7 @@ from ordinate.report.table import comma_separated
 Bind = Literal["query-params"] | None
 
 
-def show(figure: Figure, key: str, *, heading: bool = True, download: bool = True) -> None:
+def show(figure: Figure, key: str, *, heading: bool = True, download: bool = True, height: int | None = None) -> None:
     """One picture, its note, and the numbers behind it. A page that shows two of a kind gives each a `key`."""
     if heading:
         st.markdown(f"**{plain(figure.title)}**")
@@ -25,6 +25,8 @@ def show(figure: Figure, key: str, *, heading: bool = True, download: bool = Tru
         return
     drawn = draw(figure)
     drawn["layout"] |= {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}
+    if height is not None:
+        drawn["layout"]["height"] = height
     st.plotly_chart(drawn, key=key, config=SETTINGS, alt=figure.title)
     if figure.note:
         st.caption(plain(figure.note))

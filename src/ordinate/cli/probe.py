@@ -113,6 +113,7 @@ def _encoding(what: str, parameters: Sequence[str], output: Path | None, as_json
 
 
 def _run(start: str, store: Path, head: str | None, sequences: int | None, output: Path | None, as_json: bool) -> None:
+    from ordinate.probes.records import whole_probe
     from ordinate.probes.run_probe import probe_run
     from ordinate.report.probe_report import run_report
     from ordinate.store import open_store
@@ -120,7 +121,8 @@ def _run(start: str, store: Path, head: str | None, sequences: int | None, outpu
     runs = open_store(store)
     runs.check_place()
     stored = runs.find(start)
-    probe = probe_run(stored, sequences, _head(head))
+    usual = head is None and sequences is None
+    probe = whole_probe(stored) if usual else probe_run(stored, sequences, _head(head))
     _give(probe, run_report(probe, stored.folder), output, as_json)
 
 

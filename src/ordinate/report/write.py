@@ -15,6 +15,7 @@ from ordinate.report.outcomes import ENDPOINTS, outcome_lists
 from ordinate.report.output import make_folder, replace_file
 from ordinate.report.table import Table, comma_separated, markdown, markdown_text
 from ordinate.report.task_words import words_of_tasks
+from ordinate.report.why import why_sentence, whys
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.learning import Steps
@@ -191,6 +192,7 @@ def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
         "steps": {name: _steps(own) for name, own in task.steps.items()},
         "pairs": Lines(unfolded(pair) | {"claim": pair.claim} for pair in task.pairs),
         "sentences": sentences(comparison.analysis, task),
+        "why": why_sentence(whys(comparison, task)) or None,
         "alarms": ({"kind": alarm.kind, "facts": vars(alarm), "text": alarm.sentence()} for alarm in task.alarms),
     }
 

@@ -7,5 +7,6 @@ PAGES = {
     "runs": ("runs", "Runs", ":material/table_rows:"),
     "models": ("language_models", "Language models", ":material/text_fields:"),
     "results": ("results", "Your results", ":material/upload_file:"),
+    "learn": ("learn", "Learn", ":material/school:"),
     "encodings": ("encodings", "Encodings", ":material/sort:"),
 }

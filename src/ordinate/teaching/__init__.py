@@ -1,0 +1,1 @@
+"""What a lesson is made of, how an exercise is checked, and how a lesson becomes a notebook."""
