@@ -10,6 +10,8 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .PHONY: install demo docs check test test-all checked unchecked test-gpu fuzz app bench clean
 
+.PHONY: install demo check test test-all checked unchecked test-gpu fuzz app notebooks bench clean
+
 install: $(READY)
 
 $(READY): pyproject.toml constraints.txt requirements-oracles.txt
@@ -71,6 +73,10 @@ app: .venv/.app-ready
 # The documentation site, into build/site; a warning is an error. `make test` builds it too and walks through it.
 docs: install
 	$(BIN)/python docs/website.py
+
+# Writes and runs all notebooks, those of the lessons in notebooks/lessons: about ten minutes.
+notebooks: install
+	OMP_NUM_THREADS=1 $(BIN)/python docs/notebooks.py
 
 bench: install
 	$(BIN)/python -m benchmarks

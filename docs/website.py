@@ -1,8 +1,8 @@
 """Builds the documentation site into build/site: `make docs`, or `python docs/website.py [FOLDER]`, into FOLDER/site.
 
-The pages are the Markdown files of this folder, README.md as the first one, CONTRIBUTING.md, CHANGELOG.md and the
-gallery of encodings. They are gathered in build/pages, where links between the repository's folders become links
-between pages. A warning is an error.
+The pages are the Markdown files of this folder, README.md as the first one, CONTRIBUTING.md, CHANGELOG.md, the list of
+lessons and the gallery of encodings. They are gathered in build/pages, where links between the repository's folders
+become links between pages. A warning is an error.
 """
 
 import os
@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import course
 import gallery
 
 DOCS = Path(__file__).parent
@@ -33,6 +34,7 @@ def gather(build: Path) -> None:
     for picture in (*DOCS.glob("*.svg"), *DOCS.glob("*.png"), DOCS / "theme" / "style.css"):
         shutil.copy(picture, pages)
     shutil.copytree(DOCS / "theme", theme)
+    (pages / "lessons.md").write_text(course.page(), encoding="utf-8")
     families = gallery.write(pages / "encodings")
     settings = (DOCS / "zensical.toml").read_text(encoding="utf-8")
     (build / "zensical.toml").write_text(with_navigation(settings, pages, families), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What docs/add-an-encoding.md tells is so: encodings that are written after it pass the contract tests."""
+"""What docs/add-an-encoding.md tells is so: encodings after it, and that of CONTRIBUTING.md, pass the contracts."""
 
 import inspect
 import os
@@ -16,6 +16,7 @@ from ordinate.core.encoding import FAMILIES, Encoding, ExtraInput
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "add-an-encoding.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 TASKS = (ROOT / "docs" / "add-a-task.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
@@ -93,18 +94,20 @@ class Places(Encoding):
 def test_encodings_written_after_the_page_pass_the_contract_tests(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Its own example as it stands there, and one that reads token ids; each in one file, as a plug-in."""
+    """Its own example as it stands there, one that reads token ids, and that of CONTRIBUTING.md; each in one file, as a
+    plug-in."""
     (example,) = [block for block in BLOCKS if "class Forget" in block]
+    (short,) = re.findall(r"^```python\n([^`]*class Root.*?)^```", CONTRIBUTING, re.DOTALL | re.MULTILINE)
     info = tmp_path / "after_page-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: after-page\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[ordinate.encodings]\nforget = forget\nplaces = places\n")
-    for name, source in (("forget", example), ("places", PLACES)):
+    (info / "entry_points.txt").write_text("[ordinate.encodings]\nforget = forget\nplaces = places\nroot = root\n")
+    for name, source in (("forget", example), ("places", PLACES), ("root", short)):
         (tmp_path / f"{name}.py").write_text(source)
     path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     environment = os.environ | {"PYTHONPATH": path, "ORDINATE_UNCHECKED": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "tests/contract", "-k", "forget or places", "-p", "no:xdist", "-o",
+        [sys.executable, "-m", "pytest", "tests/contract", "-k", "forget or places or root", "-p", "no:xdist", "-o",
          "addopts=-q", *(["--sample"] if request.config.getoption("sample") else [])],
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip

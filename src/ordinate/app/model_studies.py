@@ -20,7 +20,9 @@ from ordinate.studies.lm.recorded import RecordedStudy, recorded_studies
 from ordinate.studies.lm.shipped import Shipped
 from ordinate.studies.lm.stored_runs import Checkpoints, Records
 from ordinate.studies.lm.study import LMStudy, LMStudyOutcome, study_outcome
-from ordinate.studies.lm.study_file import load, names
+from ordinate.studies.lm.study_file import headings, load
+
+Stamp = tuple[tuple[str, int], ...]
 
 FORMATS = {"html": "text/html", "md": "text/markdown", "csv": "text/csv", "tex": "text/x-tex",
            "json": "application/json"}  # fmt: skip
@@ -31,7 +33,7 @@ def show() -> None:
     own, damaged = recorded_studies(stores.checkpoints())
     for sentence in damaged:
         st.warning(plain(sentence))
-    titles = {one.id: _title(one.study) for one in own} | {name: load(name).title for name in names()}
+    titles = {one.id: _title(one.study) for one in own} | headings()
     wanted = st.query_params.get("study", "")
     if wanted and wanted not in titles:
         st.error(f"No study {plain(repr(wanted))} is here: choose another one.")
@@ -40,7 +42,18 @@ def show() -> None:
         "Comparison or study", list(titles), key="study", bind="query-params", format_func=titles.__getitem__
     )
     found = next((one for one in own if one.id == chosen), None)
-    _study(found.study if found else load(chosen), found)
+    _study(found.study if found else _shipped(chosen), found)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Planning the study")
+def _shipped(name: str) -> LMStudy:
+    return load(name)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _vocabulary(name: str, _study: LMStudy) -> int:
+    """That its text must have."""
+    return _study.parts[0].comparison("").text_vocabulary
 
 
 def _title(study: LMStudy) -> str:
@@ -75,23 +88,20 @@ def _study(study: LMStudy, recorded: RecordedStudy | None) -> None:
 def _outcome(study: LMStudy, recorded: RecordedStudy | None) -> LMStudyOutcome:
     """Of the text on which most of it is done."""
     root = stores.checkpoints()
-    stamp = max((path.stat().st_mtime_ns for path in root.glob("*/eval*.json")), default=0)
+    stamp = tuple(sorted((str(path), path.stat().st_mtime_ns) for path in root.glob("*/eval*.json")))
     if recorded is not None:
         return _read(recorded.id, stamp, (recorded.corpus,), recorded.command, study)
-    fitting = [
-        fingerprint
-        for fingerprint, corpus in model_folders.corpora().items()
-        if corpus.vocabulary == study.parts[0].comparison("").text_vocabulary
-    ]
-    vocabulary = study.parts[0].comparison("").text_vocabulary
+    vocabulary = _vocabulary(study.name, study)
+    corpora = model_folders.corpora().items()
+    fitting = [fingerprint for fingerprint, corpus in corpora if corpus.vocabulary == vocabulary]
     prepare = "" if fitting else f"ordinate lm prepare --vocabulary {vocabulary} && "
     again = f"{prepare}ordinate study run {study.typed}{model_folders.option()}"
     return _read(study.name, stamp, tuple(fitting) or ("",), again, study)
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading the runs")
-def _read(name: str, stamp: int, corpora: tuple[str, ...], again: str, _study: LMStudy) -> LMStudyOutcome:
-    """`stamp`: when an evaluation was written last."""
+@st.cache_resource(max_entries=32, show_spinner="Planning and reading the runs")
+def _read(name: str, stamp: Stamp, corpora: tuple[str, ...], again: str, _study: LMStudy) -> LMStudyOutcome:
+    """`stamp`: which evaluations there are, and when each was written."""
     sources: list[Records] = [Checkpoints(stores.checkpoints()), Shipped(shipped.ARCHIVE)]
     found = [study_outcome(_study, corpus, sources, again) for corpus in corpora]
     return min(found, key=lambda outcome: outcome.missing)

@@ -13,7 +13,7 @@ from ordinate.app.watch import EVERY
 from ordinate.core.errors import InputError
 from ordinate.lm.evaluation.config import EvalConfig
 from ordinate.lm.evaluation.stored import evaluation_name
-from ordinate.lm.stored_models import StoredModel
+from ordinate.lm.stored_models import Points, StoredModel
 from ordinate.report.lm_curves import TrainingCurve, by_tokens, group_labels
 from ordinate.report.lm_figures import figures
 from ordinate.report.lm_page import evaluation_page
@@ -76,12 +76,16 @@ def _curves(chosen: Sequence[StoredModel], models: dict[str, StoredModel], group
             st.error(plain(str(error)))
             continue
         running = model.state == "running"
-        curves.append(TrainingCurve(model.name, model.group, model.config.encoding, points, running))
+        curves.append(_curve(model, points, under_way=running))
     charts = [by_tokens(curves, metric, grouped=grouped, smoothing=smoothing) for metric in ("loss", _measure())]
     drawn = [chart for chart in charts if chart is not None]
     if not drawn:
         st.caption("No curve yet: the first point is written after ten steps.")
     figure_view.show_rows(drawn, "models")
+
+
+def _curve(model: StoredModel, points: Points, *, under_way: bool = False) -> TrainingCurve:
+    return TrainingCurve(model.name, model.group, model.seedless_name, model.config.encoding, points, under_way)
 
 
 def _measure() -> str:
@@ -98,9 +102,9 @@ def _evaluation(chosen: Sequence[StoredModel], *, grouped: bool) -> None:
         _missing(missing, bool(found))
     if not found:
         return
-    _words(found)
+    _words(found, chosen)
     groups: dict[str, list[LanguageModelEvaluation]] = {}
-    labels = group_labels([TrainingCurve(m.name, m.group, m.config.encoding, {}) for m in chosen if m.name in found])
+    labels = group_labels([_curve(model, {}) for model in chosen if model.name in found])
     for model in chosen:
         if model.name in found:
             groups.setdefault(labels[model.group], []).append(found[model.name])
@@ -138,15 +142,16 @@ def _missing(missing: Sequence[StoredModel], some: bool) -> None:
     st.code(f"ordinate lm eval {names}", language="shell", wrap_lines=True)
 
 
-def _words(found: Found) -> None:
+def _words(found: Found, chosen: Sequence[StoredModel]) -> None:
     """What was found: of one model all of it, of several the first lines of each and how they compare."""
     evaluations = list(found.values())
     for line in comparison(evaluations):
         st.markdown(f"**{plain(line)}**")
-    one = len(evaluations) == 1
     for name, each in found.items():
         lines = remarks(each)
-        if one:
+        if len(found) == 1:
+            if len(chosen) > 1:
+                st.markdown(f"**{plain(name)}**")
             st.markdown("\n".join(f"- {plain(line)}" for line in lines))
         elif lines:
             with st.expander(f"{plain(name)}: {plain(lines[0])}"):

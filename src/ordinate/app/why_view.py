@@ -11,6 +11,7 @@ from ordinate.app.watch import EVERY
 from ordinate.core.display import counted, duration
 from ordinate.core.errors import InputError
 from ordinate.probes.encoding_probe import EncodingProbe, probe_encoding
+from ordinate.probes.model_probe import OwnModelProbe
 from ordinate.probes.records import stored
 from ordinate.probes.run_probe import RunProbe
 from ordinate.probes.trained_run import WEIGHTS
@@ -129,14 +130,18 @@ def _watch(runs: Sequence[Run]) -> None:
 
 
 def _probe(probe: RunProbe, key: str) -> None:
-    """Words, pictures and tables, as `ordinate probe RUN -o page.html` has them."""
+    show_probe(probe, f"probe-{probe.run}", key)
+
+
+def show_probe(probe: OwnModelProbe, name: str, key: str) -> None:
+    """Words, pictures and tables, as `ordinate probe RUN -o page.html` has them. `name`: of the file of numbers."""
     _lines(run_lines(probe))
     figures: Sequence[Figure] = run_probe_figures(probe)
     figure_view.show_rows(figures, f"{key}-why")
     for table in model_tables(probe):
         with st.expander(plain(table.title)):
             _table(table, key)
-    _json(write(probe), f"probe-{probe.run}", key)
+    _json(write(probe), name, key)
 
 
 def _lines(lines: Sequence[Line]) -> None:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from ordinate.core.config import digest
 from ordinate.core.errors import InputError
 from ordinate.lm.budgets import Branch
 from ordinate.lm.checkpoint_folder import LATEST, RUN, result_of
@@ -43,7 +44,12 @@ class StoredModel:
 
     @property
     def group(self) -> str:
-        """What it shares with the same model from other seeds: `nano_rope_2M`."""
+        """The same for the same model from other seeds, and for no other one."""
+        return digest((replace(self.config, seed=0), self.branch))
+
+    @property
+    def seedless_name(self) -> str:
+        """`nano_rope_2M`."""
         return re.sub(rf"_s{self.config.seed}(?=_v\d+$|$)", "", self.name)
 
     @property

@@ -21,17 +21,23 @@ class TrainingCurve:
     """A model, and its metrics by tokens."""
 
     name: str
-    group: str  # what it shares with other seeds
+    group: str  # the same for other seeds of the same model
+    group_name: str
     encoding: str
     points: Mapping[str, Sequence[tuple[int, float]]]
     under_way: bool = False
 
 
 def group_labels(curves: Sequence[TrainingCurve]) -> dict[str, str]:
-    """For each group its encoding, where that tells it from the others; else its own name."""
-    encodings = {curve.group: curve.encoding for curve in curves}
-    names = list(encodings.values())
-    return {group: name if names.count(name) == 1 else group for group, name in encodings.items()}
+    """For each group its encoding, where that tells it from the others; else a name that no other has."""
+    first = {curve.group: curve for curve in reversed(curves)}
+    labels: dict[str, str] = {}
+    for group, curve in first.items():
+        alike = [other for other in first.values() if other.encoding == curve.encoding]
+        same = [other for other in alike if other.group_name == curve.group_name]
+        own = curve.encoding if len(alike) == 1 else curve.group_name if len(same) == 1 else None
+        labels[group] = own or f"{curve.group_name} {group[:4]}"
+    return labels
 
 
 def by_tokens(curves: Sequence[TrainingCurve], metric: str, *, grouped: bool, smoothing: float = 0.0) -> Chart | None:

@@ -8,7 +8,7 @@ import torch
 
 from ordinate.report.chart import Chart, Heat, Line, Look, Panel, Series, Shade
 from ordinate.report.colors import DASHES, MARKERS, PALETTE, Style
-from ordinate.report.table import Column, Table, Value
+from ordinate.report.table import Column, Table
 
 Numbers = Sequence[float] | torch.Tensor | np.ndarray[Any, Any]
 
@@ -76,7 +76,7 @@ def heat(
     )  # fmt: skip
 
 
-def table(title: str, columns: Mapping[str, str], rows: Sequence[Sequence[Value]], note: str = "") -> Table:
+def table(title: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]], note: str = "") -> Table:
     """Rows under columns, each with the format of its numbers."""
     heads = tuple(Column(name, name, form) for name, form in columns.items())
     return Table(title.lower().replace(" ", "-"), title, heads, [tuple(row) for row in rows], note=note)
