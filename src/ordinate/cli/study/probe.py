@@ -30,6 +30,9 @@ def run(study: StudyName, workers: Workers = None, store: StoreFolder = RUNS) ->
     with AtWork("reading the results"):
         plan = plan_probes(load(study), runs)
     count, failed = len(plan.missing), 0
+    if not plan.done + count + plan.without_weights:
+        say(f"no run of {study} is finished yet: ordinate study run {study}{runs.option}", stderr=True)
+        return
     say(f"{plan.done + count} records of probes, {plan.done} stored already", stderr=True)
     if plan.without_weights:
         say(f"{plan.without_weights} finished runs kept no weights and cannot be probed", stderr=True)
