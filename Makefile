@@ -68,7 +68,7 @@ app: EXTRA := app
 app: .venv/.app-ready
 	$(BIN)/ordinate app
 
-# Writes and runs all notebooks, those of the lessons in notebooks/lessons: half an hour on two busy cores.
+# Writes and runs all notebooks, those of the lessons in notebooks/lessons: about ten minutes.
 notebooks: install
 	OMP_NUM_THREADS=1 $(BIN)/python docs/notebooks.py
 
