@@ -88,4 +88,4 @@ def score_table(task: TaskAnalysis, encodings: Sequence[str] = ()) -> Table:
 
 
 def _score(cell: Cell) -> str:
-    return mean_and_interval(cell.interval) or unranked_words(cell)
+    return mean_and_interval(cell.interval) or unranked_words(cell) or cell_words(cell)
