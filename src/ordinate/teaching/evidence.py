@@ -9,6 +9,7 @@ from ordinate.report.curves import by_length
 from ordinate.report.table import Column, Table
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.phrases import (
+    cell_words,
     learned_words,
     mean_and_interval,
     range_title,
