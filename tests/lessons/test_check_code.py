@@ -15,7 +15,7 @@ MEAN = lessons.get("order").block(Exercise, "mean")
     [
         ("def causal_mean(values:\n    pass", "Python cannot read line 1"),
         ("x = 1", "does not define `causal_mean`"),
-        ("causal_mean = 3", "`causal_mean` raised TypeError"),
+        ("causal_mean = 3", "`causal_mean` raised Type"),
         ("def causal_mean(values):\n    x = 1\n    return values / nothing", "raised NameError in line 3"),
         ("1 / 0", "Your code raised ZeroDivisionError in line 1"),
         ("def causal_mean(values):\n    return values[:2]", "must have that shape, got (2, 4)"),
