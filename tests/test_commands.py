@@ -95,7 +95,7 @@ hardware.SECONDS = 0.0
 lines = json.loads(sys.argv[1])
 Path("mirror").mkdir()
 parquet.write_table(pa.table({"text": ["one two three"] * 20}), "mirror/0.parquet")
-prepare(request("text:notes", vocabulary=300, valid=0.2), "data/stdlib", workers=0)
+prepare(request("text:notes", vocabulary=4096, valid=0.2), "data/stdlib", workers=0)
 
 def run(*arguments):
     sys.argv = list(arguments)
@@ -104,7 +104,7 @@ def run(*arguments):
     except SystemExit as end:
         assert not end.code, arguments
 
-small = "batch=4 length=16 warmup=2 dim=16 heads=2 layers=1 vocabulary=300".split()
+small = "batch=4 length=16 warmup=2 dim=16 heads=2 layers=1".split()
 for name in ("rope", "alibi"):
     run("ordinate", "lm", "train", "--size", "nano", "--encoding", name, "--budget", "4096", *small)
     (folder,) = (path for path in Path("checkpoints").glob(f"nano_{name}_*") if (path / "result.json").exists())
@@ -113,7 +113,7 @@ for line in lines:
     words = [word.replace("/data/mirror", "mirror") for word in shlex.split(line)]
     words = [found for word in words for found in (sorted(glob(word)) if "*" in word else [word])]
     if words[2] in ("prepare", "train", "compare"):
-        words.append("--dry-run")
+        words += ["--dry-run"] + ["--out", "data/new"] * (words[2] == "prepare")
     if words[2] == "eval" and "--config" not in words:
         words += ["--config", "eval.toml"]
     run(*words)

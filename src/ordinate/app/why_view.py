@@ -21,7 +21,7 @@ from ordinate.report.model_probe_words import model_tables
 from ordinate.report.probe_figures import encoding_probe_figures, run_probe_figures
 from ordinate.report.run_probe_words import run_lines
 from ordinate.report.table import Table
-from ordinate.report.why import why_sentence, why_table, whys
+from ordinate.report.why import task_sentence, why_table, whys
 from ordinate.results.comparison import Comparison
 from ordinate.results.serialize import write
 from ordinate.statistics.types import TaskAnalysis
@@ -59,7 +59,7 @@ def show_comparison(comparison: Comparison, store: Store | None, key: str) -> No
 def _task(comparison: Comparison, task: TaskAnalysis, store: Store | None, key: str) -> None:
     found = whys(comparison, task)
     if found:
-        st.markdown(plain(why_sentence(found)))
+        st.markdown(plain(task_sentence(comparison, task)))
         _table(why_table(found), key)
     speak = runs_that_speak(comparison, store, task.task) if store is not None else {}
     lacking = {name: run for name, run in speak.items() if stored(RunProbe, run) is None}
