@@ -74,7 +74,7 @@ app: .venv/.app-ready
 docs: install
 	$(BIN)/python docs/website.py
 
-# Writes and runs all notebooks, those of the lessons in notebooks/lessons: half an hour on two busy cores.
+# Writes and runs all notebooks, those of the lessons in notebooks/lessons: about ten minutes.
 notebooks: install
 	OMP_NUM_THREADS=1 $(BIN)/python docs/notebooks.py
 

@@ -53,7 +53,7 @@ outcome = study_outcome(study_file.load("s1-value-at-position"), [open_examples(
 missing = [part.part.name for part in outcome.parts if not part.finished]
 if missing:
     show(f"**Not run yet:** {', '.join(missing)}. `ordinate study run s1-value-at-position` runs them.")
-show(*(f"- {line}" for line in words(outcome)))
+show(*(f"- {line}" for line in words(outcome) if not line.startswith("Still to be run")))
 
 # %% [markdown]
 # ## Published against measured, the matrix of methods, and all scores

@@ -38,7 +38,7 @@ prompt = torch.randint(1, 100, (2, 10))
 expected = plain(prompt).logits
 ordinate.attach_hf(plain, ordinate.from_hf(plain.config))
 assert torch.allclose(plain(prompt).logits, expected, atol=1e-4)
-print("largest difference:", float((plain(prompt).logits - expected).abs().max()))
+print("largest difference:", float((plain(prompt).logits - expected).detach().abs().max()))
 
 # %% [markdown]
 # ## Another encoding: T5's bias in place of rotations

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LANGUAGE_MODELS = ROOT / "docs" / "language-models.md"
+MODELS = "checkpoints/"  # commands of other pages that need a language model
 # Not in the set-up of README, which is that of `make demo`.
 NOT_SET_UP = ("streamlit", "transformers", "tokenizers", "ray", "wandb", "lm_eval", "beartype", "scipy")
 
@@ -31,7 +32,7 @@ def commands(page: Path) -> list[str]:
 
 COMMANDS = {
     "README.md": commands(PAGES[0]),
-    "pages": [line for page in PAGES[1:] if page != LANGUAGE_MODELS for line in commands(page)],
+    "pages": [line for page in PAGES[1:] if page != LANGUAGE_MODELS for line in commands(page) if MODELS not in line],
 }
 # A small comparison, two finished runs, results and texts, as somebody who follows the pages would have them. Then one
 # line after the other, in one process.
@@ -137,6 +138,7 @@ symbols = 2
 def test_commands_about_language_models_run(tmp_path: Path) -> None:
     """What is on another machine, or asks for several processes, is left out."""
     lines = [line for line in commands(LANGUAGE_MODELS) if "fineweb" not in line]
+    lines += [line for page in PAGES[1:] if page != LANGUAGE_MODELS for line in commands(page) if MODELS in line]
     assert len(lines) >= 20
     (tmp_path / "eval.toml").write_text(EVALUATION)
     texts(tmp_path)

@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def test_models_are_listed_drawn_and_compared(root: Path) -> None:
     assert {trace["name"] for trace in training["data"]} == {row["model"] for row in rows(page)}
     assert training["data"][0]["x"][-1] == 256 and len(validation["data"]) == 4
     assert len(evaluated) >= 4
-    assert "At the trained length" in words(page) and "One training seed each" in words(page)
+    assert "At the trained length" in words(page) and "tests encodings over their seeds" in words(page)
     assert any(row["state"] == "trunk" for row in rows(opened(trunks="true")))
     assert {row["encoding"] for row in rows(opened(named="rope"))} == {"rope"}
 
@@ -199,8 +200,10 @@ def test_a_sample_is_written_by_a_process(root: Path, monkeypatch: pytest.Monkey
     corpus = root.parent / "data" / "words"
     text, remark = model_samples.written(root / ROPE, 0, corpus, "-one\ntwo", 12, 0.0, 0)
     assert isinstance(text, str) and "past the trained length" in remark
-    with pytest.raises(InputError, match="ordinate lm prepare"):
-        model_samples.written(root / ROPE, 1, root, "one", 4, 0.0, 0)
+    refused = subprocess.CompletedProcess([], 2, "", "a line\nordinate: no such text\n")
+    monkeypatch.setattr(subprocess, "run", lambda *arguments, **more: refused)
+    with pytest.raises(InputError, match="no such text"):
+        model_samples.written(root / ROPE, 1, corpus, "one", 4, 0.0, 0)
     monkeypatch.setattr(model_samples, "written", lambda *arguments: ("and <b> so on", ""))
     page = opened(model=ROPE)
     page.text_area[0].set_value("one ")

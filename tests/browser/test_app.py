@@ -88,7 +88,7 @@ def test_it_opens_on_what_was_found_and_its_cells_lead_on(tab: Tab, address: str
 def test_the_menu_is_in_view_in_a_narrow_window(browser: Browser, address: str) -> None:
     tab = Tab(browser, address, 500)
     tab.page.goto(address)
-    for name in ("Compare", "Comparisons", "Runs", "Your results", "Encodings"):
+    for name in ("Compare", "Comparisons", "Runs", "Your results", "Learn", "Encodings"):
         expect(tab.page.get_by_role("link", name=name, exact=True)).to_be_in_viewport(timeout=SLOW)
     tab.page.get_by_role("link", name="Encodings").click()
     expect(tab.page.get_by_role("heading", name="Encodings")).to_be_visible(timeout=SLOW)
@@ -171,7 +171,7 @@ def test_encodings_can_be_opened(tabs: Callable[[int], Tab], address: str, name:
     assert tab.complaints == []
 
 
-@pytest.mark.parametrize("page", ["", "compare", "comparisons", "runs", "results", "encodings"])
+@pytest.mark.parametrize("page", ["", "compare", "comparisons", "runs", "results", "learn", "encodings"])
 @pytest.mark.parametrize("width", [500, 1400])
 def test_no_page_is_wider_than_its_window(tabs: Callable[[int], Tab], address: str, page: str, width: int) -> None:
     tab = tabs(width)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from ordinate import encodings, tasks
+from ordinate import encodings, lessons, tasks
 from ordinate.cli import list as list_command
 from ordinate.cli import main, show
 from ordinate.core.encoding import FAMILIES
@@ -246,3 +246,12 @@ def test_square_brackets_are_text(
         assert part in shown
     assert run("list", "encodings", patch=monkeypatch) == 0
     assert "mine[/bold]" in capsys.readouterr().out
+
+
+def test_lessons_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("list", "lessons", patch=monkeypatch) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["lesson", "title", "question"]
+    assert [line.split()[0] for line in lines[1:]] == lessons.names()
+    assert run("list", "lessons", "--json", patch=monkeypatch) == 0
+    assert [own["name"] for own in json.loads(capsys.readouterr().out)] == lessons.names()

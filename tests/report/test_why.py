@@ -46,6 +46,10 @@ def test_without_probes_there_is_no_reason() -> None:
     assert why_sentence([]) == "" and not why_table([]).rows
 
 
+def test_what_was_not_probed_is_said() -> None:
+    assert why_sentence([ROPE], ["t5", "none"]).endswith("at every tested length; not probed: t5 and none.")
+
+
 def test_runs_that_learned_nothing_give_none_away_as_reasons() -> None:
     assert why_sentence([why("rope", {32: 0.9}, learned=False)]).endswith("none of these runs learned the task.")
 

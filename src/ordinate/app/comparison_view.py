@@ -16,7 +16,7 @@ from ordinate.report.glossary import used
 from ordinate.report.outcomes import MATRIX_NOTE, outcomes
 from ordinate.report.summary import main_ranges, summary_columns, summary_table
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
-from ordinate.report.why import why_sentence, whys
+from ordinate.report.why import task_sentence
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import called
@@ -78,7 +78,7 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
     box(plain(first), icon=":material/gavel:")
     if rest:
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in rest))
-    if why := why_sentence(whys(comparison, task)):
+    if why := task_sentence(comparison, task):
         st.markdown(f"**Why.** {plain(why)}")
     if task.alarms:
         with st.expander(f"Know before you believe it: {len(task.alarms)} note{'s' * (len(task.alarms) != 1)}"):

@@ -23,6 +23,8 @@ def show(figure: Figure, key: str, *, heading: bool = True, download: bool = Tru
     if isinstance(figure, Heat) and not figure.panels:
         st.info(plain(figure.note))
         return
+    import pandas  # noqa: F401  plotly looks at it, which fails while another thread is importing it
+
     drawn = draw(figure)
     drawn["layout"] |= {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}
     if height is not None:

@@ -32,12 +32,12 @@ def show_list(every: Sequence[Lesson]) -> None:
     """All lessons, each with its question and a button."""
     st.title("Learn", anchor=False)
     st.markdown(
-        "Ten short lessons on how a transformer knows where a token stands. In each you **predict** before you see, "
-        "**move** something, read what **stored runs** with several seeds say, and **write code** that is checked. "
-        "Every number is computed on the page or read from those runs."
+        f"{len(every)} short lessons on how a transformer knows where a token stands. In each you **predict** before "
+        "you see, **move** something, read what **stored runs** with several seeds say, and **write code** that is "
+        "checked. Every number is computed on the page or read from those runs."
     )
     for lesson in every:
-        with st.container(border=True):
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{lesson.number} · {lesson.title}**  \n{lesson.question}")
             if st.button("Open", key=f"open-{lesson.name}", help=lesson.title):
                 open_page("learn", lesson=lesson.name)

@@ -22,6 +22,8 @@ from ordinate.studies.lm.stored_runs import Checkpoints, Records
 from ordinate.studies.lm.study import LMStudy, LMStudyOutcome, study_outcome
 from ordinate.studies.lm.study_file import headings, load
 
+Stamp = tuple[tuple[str, int], ...]
+
 FORMATS = {"html": "text/html", "md": "text/markdown", "csv": "text/csv", "tex": "text/x-tex",
            "json": "application/json"}  # fmt: skip
 
@@ -86,7 +88,7 @@ def _study(study: LMStudy, recorded: RecordedStudy | None) -> None:
 def _outcome(study: LMStudy, recorded: RecordedStudy | None) -> LMStudyOutcome:
     """Of the text on which most of it is done."""
     root = stores.checkpoints()
-    stamp = max((path.stat().st_mtime_ns for path in root.glob("*/eval*.json")), default=0)
+    stamp = tuple(sorted((str(path), path.stat().st_mtime_ns) for path in root.glob("*/eval*.json")))
     if recorded is not None:
         return _read(recorded.id, stamp, (recorded.corpus,), recorded.command, study)
     vocabulary = _vocabulary(study.name, study)
@@ -98,8 +100,8 @@ def _outcome(study: LMStudy, recorded: RecordedStudy | None) -> LMStudyOutcome:
 
 
 @st.cache_resource(max_entries=32, show_spinner="Planning and reading the runs")
-def _read(name: str, stamp: int, corpora: tuple[str, ...], again: str, _study: LMStudy) -> LMStudyOutcome:
-    """`stamp`: when an evaluation was written last."""
+def _read(name: str, stamp: Stamp, corpora: tuple[str, ...], again: str, _study: LMStudy) -> LMStudyOutcome:
+    """`stamp`: which evaluations there are, and when each was written."""
     sources: list[Records] = [Checkpoints(stores.checkpoints()), Shipped(shipped.ARCHIVE)]
     found = [study_outcome(_study, corpus, sources, again) for corpus in corpora]
     return min(found, key=lambda outcome: outcome.missing)

@@ -11,6 +11,7 @@ from ordinate.app.watch import EVERY
 from ordinate.core.display import counted, duration
 from ordinate.core.errors import InputError
 from ordinate.probes.encoding_probe import EncodingProbe, probe_encoding
+from ordinate.probes.model_probe import OwnModelProbe
 from ordinate.probes.records import stored
 from ordinate.probes.run_probe import RunProbe
 from ordinate.probes.trained_run import WEIGHTS
@@ -20,7 +21,7 @@ from ordinate.report.model_probe_words import model_tables
 from ordinate.report.probe_figures import encoding_probe_figures, run_probe_figures
 from ordinate.report.run_probe_words import run_lines
 from ordinate.report.table import Table
-from ordinate.report.why import why_sentence, why_table, whys
+from ordinate.report.why import task_sentence, why_table, whys
 from ordinate.results.comparison import Comparison
 from ordinate.results.serialize import write
 from ordinate.statistics.types import TaskAnalysis
@@ -58,7 +59,7 @@ def show_comparison(comparison: Comparison, store: Store | None, key: str) -> No
 def _task(comparison: Comparison, task: TaskAnalysis, store: Store | None, key: str) -> None:
     found = whys(comparison, task)
     if found:
-        st.markdown(plain(why_sentence(found)))
+        st.markdown(plain(task_sentence(comparison, task)))
         _table(why_table(found), key)
     speak = runs_that_speak(comparison, store, task.task) if store is not None else {}
     lacking = {name: run for name, run in speak.items() if stored(RunProbe, run) is None}
@@ -129,14 +130,18 @@ def _watch(runs: Sequence[Run]) -> None:
 
 
 def _probe(probe: RunProbe, key: str) -> None:
-    """Words, pictures and tables, as `ordinate probe RUN -o page.html` has them."""
+    show_probe(probe, f"probe-{probe.run}", key)
+
+
+def show_probe(probe: OwnModelProbe, name: str, key: str) -> None:
+    """Words, pictures and tables, as `ordinate probe RUN -o page.html` has them. `name`: of the file of numbers."""
     _lines(run_lines(probe))
     figures: Sequence[Figure] = run_probe_figures(probe)
     figure_view.show_rows(figures, f"{key}-why")
     for table in model_tables(probe):
         with st.expander(plain(table.title)):
             _table(table, key)
-    _json(write(probe), f"probe-{probe.run}", key)
+    _json(write(probe), name, key)
 
 
 def _lines(lines: Sequence[Line]) -> None:

@@ -1,4 +1,4 @@
-"""`ordinate list`: the encodings, the tasks, the studies or the comparisons."""
+"""`ordinate list`: the encodings, the tasks, the studies, the comparisons or the lessons."""
 
 import json
 import sys
@@ -23,6 +23,7 @@ class Kind(StrEnum):
     tasks = "tasks"
     studies = "studies"
     comparisons = "comparisons"
+    lessons = "lessons"
 
 
 def run(
@@ -30,7 +31,8 @@ def run(
     as_json: AsJson = False,
     store: Path | None = Option(None, "--store", help="Folder of the runs, for comparisons (default: runs)."),
 ) -> None:
-    """List all encodings, all tasks, the studies that come with the program, or the comparisons that were made.
+    """List all encodings, all tasks, the studies that come with the program, the comparisons that were made, or the
+    lessons of the app.
 
     A comparison is shown by `ordinate report NAME`, also one that came with the program.
     """
@@ -41,6 +43,9 @@ def run(
         raise InputError(f"--store {store} has comparisons, and {kind} come with the program: leave it out")
     if kind is Kind.studies:
         _studies(as_json)
+        return
+    if kind is Kind.lessons:
+        _lessons(as_json)
         return
     from ordinate import encodings, tasks
 
@@ -74,6 +79,22 @@ def _studies(as_json: bool) -> None:
     out, width = console(160), max(map(len, found))
     for name, question in found.items():
         out.print(f"{name.ljust(width)}  {question}", no_wrap=True, overflow="ellipsis")
+
+
+def _lessons(as_json: bool) -> None:
+    """The question of each, in order; `ordinate app` has them under Learn."""
+    from ordinate import lessons
+
+    every = lessons.every()
+    if as_json:
+        facts = [
+            {"name": own.name, "number": own.number, "title": own.title, "question": own.question} for own in every
+        ]
+        print(json.dumps(facts, indent=1))
+        return
+    rows = [{"lesson": own.name, "title": f"{own.number}. {own.title}", "question": own.question} for own in every]
+    for line in _lines(rows):
+        console(160).print(line, no_wrap=True, overflow="ellipsis", highlight=False)
 
 
 def _comparisons(folder: Path, as_json: bool) -> None:

@@ -47,7 +47,7 @@ def text() -> tuple[Int[Tensor, " train"], Int[Tensor, " held"]]:
     return values[:cut], values[cut:]
 
 
-def windows(values: Int[Tensor, " n"], count: int, length: int, source: torch.Generator) -> Int[Tensor, "b n"]:
+def windows(values: Int[Tensor, " n"], count: int, length: int, source: torch.Generator) -> Int[Tensor, "b window"]:
     starts = torch.randint(len(values) - length - 1, (count, 1), generator=source)
     picked: Tensor = values[starts + torch.arange(length + 1)]
     return picked

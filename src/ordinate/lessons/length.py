@@ -204,7 +204,7 @@ LESSON = Lesson(
             show_policies,
         ),
         Predict(
-            "reach",
+            "holds",
             "**Trained on 2K it still works at 8K**, is said of RoPE, because only distances count. Our models are "
             "trained to 32 tokens and tested to four times that. On how many tasks does RoPE hold to 4x?",
             ("on all", "on some", "on none"),

@@ -21,7 +21,7 @@ from ordinate.report.ranking import MOST_RANKED
 from ordinate.report.summary import SummaryColumn, by_score, summary_columns, summary_note, winner
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.report.task_words import words_of_tasks
-from ordinate.report.why import why_sentence, why_table, whys
+from ordinate.report.why import task_sentence, why_table, whys
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import MOST_LISTED, cell_words, counted, css_class, endpoints_words, unranked_words
@@ -143,7 +143,7 @@ def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[
     return {
         "name": task.task, "anchor": f"task-{anchor}", "metric": metric, "lengths": lengths,
         "endpoints": endpoints_words(task), "needs": _needs(comparison.analysis), "analysis": task,
-        "sentences": sentences(comparison.analysis, task), "why": why_sentence(reasons),
+        "sentences": sentences(comparison.analysis, task), "why": task_sentence(comparison, task),
         "why_table": _table(why_table(reasons), styles(task.encodings)) if reasons else None,
         "alarms": list(alarm_lines(task.alarms)),
         "columns": columns, "rows": [_row(task, encoding, columns) for encoding in by_score(task)[:MOST_ROWS]],

@@ -11,6 +11,7 @@ from ordinate.report.model_probe_words import STEADY, cost_words, head_words, ma
 from ordinate.report.summary import by_score
 from ordinate.report.table import Column, Table
 from ordinate.results.comparison import Comparison
+from ordinate.statistics.phrases import listed
 from ordinate.statistics.types import TaskAnalysis
 from ordinate.store import Run
 
@@ -43,21 +44,29 @@ def whys(comparison: Comparison, task: TaskAnalysis) -> list[Why]:
     return [Why(name, path.parent.name, probe) for name, path, probe in found if probe is not None and probe.heads]
 
 
+def task_sentence(comparison: Comparison, task: TaskAnalysis) -> str:
+    """What is said beside the verdict."""
+    found = whys(comparison, task)
+    known = {why.encoding for why in found}
+    return why_sentence(found, [name for name in by_score(task) if name not in known])
+
+
 def _read(path: Path) -> RunProbe | None:
     """None if it is damaged."""
     return stored(RunProbe, Run(path.parent))
 
 
-def why_sentence(found: Sequence[Why]) -> str:
+def why_sentence(found: Sequence[Why], lacking: Sequence[str] = ()) -> str:
     """`rope: layer 1 head 2 looks 3 back with weight 0.98 at every tested length; t5's falls from 0.97 to 0.41 at 4x`;
-    empty without probes."""
+    empty without probes. lacking: encodings whose runs were not probed."""
     if not found:
         return ""
     first, *rest = found[:MOST]
     parts = [f"{first.encoding}: {head_words(first.head, first.probe)}"]
     parts += [_beside(first, other) for other in rest]
     learned = [] if any(why.probe.learned for why in found[:MOST]) else ["none of these runs learned the task"]
-    return "; ".join(parts + learned) + "."
+    silent = [f"not probed: {listed(lacking)}"] if lacking else []
+    return "; ".join(parts + learned + silent) + "."
 
 
 def _beside(first: Why, other: Why) -> str:
@@ -78,7 +87,8 @@ def why_table(found: Sequence[Why], name: str = "why") -> Table:
     columns = (
         Column("encoding", "encoding"), Column("head", "head"), Column("does", "does"),
         Column("weight", "at the trained length", ".2f"), Column("longest", "at the longest", ".2f"),
-        Column("permute", "permuting positions costs"), Column("shift", "shifting them"), Column("off", "no encoding"),
+        Column("permute", "permuting positions costs"), Column("shift", "shifting them costs"),
+        Column("off", "without the encoding it loses"),
         Column("run", "run"),
     )  # fmt: skip
     rows = [_row(why) for why in found]
@@ -92,7 +102,7 @@ def why_table(found: Sequence[Why], name: str = "why") -> Table:
 
 def _row(why: Why) -> tuple[str | float, ...]:
     head, costs = why.head, (_cost(why.probe, name) for name in ("permute", "shift within", "off"))
-    weights = head.score[why.probe.length], head.score[max(head.score)]
+    weights = (round(head.score[length], 2) for length in (why.probe.length, max(head.score)))
     return why.encoding, f"{head.layer}.{head.head}", role_words(head), *weights, *costs, why.run
 
 
@@ -103,5 +113,5 @@ def _cost(probe: RunProbe, name: str) -> str:
 
 def sentences_by_task(comparison: Comparison) -> dict[str, str]:
     """One for each task that has probes."""
-    said = {task.task: why_sentence(whys(comparison, task)) for task in comparison.analysis.tasks}
+    said = {task.task: task_sentence(comparison, task) for task in comparison.analysis.tasks}
     return {task: sentence for task, sentence in said.items() if sentence}

@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from ordinate.report.chart import Chart, Heat, Line, Look, Panel, Series, Shade
 from ordinate.report.colors import DASHES, MARKERS, PALETTE, Style
 from ordinate.report.table import Column, Table
 
-Numbers = Sequence[float] | torch.Tensor | np.ndarray[Any, Any]
+Numbers = Sequence[float] | torch.Tensor
 
 
 def floats(values: Numbers) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ from ordinate.report.curves import by_length
 from ordinate.report.table import Column, Table
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.phrases import (
+    cell_words,
     learned_words,
     mean_and_interval,
     range_title,
@@ -88,4 +89,4 @@ def score_table(task: TaskAnalysis, encodings: Sequence[str] = ()) -> Table:
 
 
 def _score(cell: Cell) -> str:
-    return mean_and_interval(cell.interval) or unranked_words(cell)
+    return mean_and_interval(cell.interval) or unranked_words(cell) or cell_words(cell)

@@ -27,7 +27,7 @@ def page() -> None:
 
 
 def _models() -> None:
-    from ordinate.app import model_folders, model_list, model_samples, model_settings, model_view, stores
+    from ordinate.app import model_folders, model_list, model_samples, model_settings, model_view, model_why, stores
     from ordinate.app.figure_view import plain
 
     models, damaged = model_folders.models()
@@ -44,6 +44,8 @@ def _models() -> None:
     if not chosen:
         return
     model_view.show(chosen, models)
+    st.subheader("Why", anchor=False)
+    model_why.show(chosen)
     st.subheader("Samples", anchor=False)
     model_samples.show(chosen)
     model_settings.show(chosen)

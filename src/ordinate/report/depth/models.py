@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from ordinate.probes.layer_measures import DepthMeasures
-from ordinate.report.chart import Chart, Series
+from ordinate.report.chart import Chart, Look, Series
 from ordinate.report.colors import GRAY, Style, styles
 from ordinate.report.table import Column, Table
 from ordinate.statistics.phrases import listed
@@ -112,14 +112,13 @@ def by_depth(
 ) -> Chart:  # fmt: skip
     """One curve per model: usual blocks of every encoding."""
     usual = {model: own for model, own in models.items() if model.usual}
-    looks, series = styles([model.encoding for model in usual]), []
+    looks, series = styles([model.encoding for model in usual]), list[Series]()
     for model, own in usual.items():
         for trained in (False, True):
             values = over_seeds(own, trained, read)
             style = looks[model.encoding] if trained else Style(GRAY, looks[model.encoding].dash)
-            text = model.encoding if trained else ""
+            text = model.encoding if trained else "before training" if not series else ""
             x = tuple(float(first + index) for index in range(len(values)))
-            series.append(
-                Series(text or "untrained", x, tuple(values), style, "mean" if trained else "reference", text)
-            )
+            look: Look = "mean" if trained else "reference"
+            series.append(Series(text or "before training", x, tuple(values), style, look, text))
     return Chart(name, title, "after layer" if first == 0 else "layer", y, tuple(series))

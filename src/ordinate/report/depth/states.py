@@ -1,5 +1,6 @@
 """Claims about what is inside deep models: position, gradients, rank and attention by depth."""
 
+import math
 from statistics import fmean
 
 from ordinate.report.depth.models import (
@@ -25,6 +26,7 @@ SIGNAL = 0.2  # R^2 of position: below it there is none that could fade
 FADED = 0.5  # of the largest R^2 at any depth
 SMALL = 0.1  # gradient of the first layer over that of the last, at the start: below it vanishes, above 1 / it explodes
 COLLAPSED = 0.2  # effective rank after the last layer, over that of the input
+LEAST = 1e-12  # gradient norm that is drawn
 EVEN, PEAKED = 0.95, 0.05  # entropy of attention, as a share of the largest possible
 
 
@@ -87,8 +89,8 @@ def gradients(runs: Runs) -> Answer:
                 f" In usual blocks they do{' so for ' + listed([label(m) for m in usual]) if usual else ' neither'}."
             )
     deepest = {model: own for model, own in models.items() if deep(model)}
-    chart = by_depth("gradients", "Gradient norm by layer, 16 layers", "norm", deepest,
-                     lambda m: m.gradients, first=1)  # fmt: skip
+    chart = by_depth("gradients", "Gradient norm by layer, 16 layers", "log10 of the norm", deepest,
+                     lambda m: [math.log10(max(norm, LEAST)) for norm in m.gradients], first=1)  # fmt: skip
     return Answer(
         "Gradients vanish or explode",
         f"Norm of the gradient of the loss by the weights of a layer, for one batch, before training and after. "

@@ -50,6 +50,8 @@ def _question(question: OpenQuestion) -> list[str]:
     lines += [markdown_text(question.answer), ""] if question.answer else []
     if question.waiting:
         lines += [f"Not run yet: {markdown_text(listed(question.waiting))}.", ""]
+    if question.heads:
+        lines += ["What the heads do:", "", *(f"- {markdown_text(text)}" for text in question.heads), ""]
     for table in question.tables:
         lines += [*markdown(replace(table, note="")).splitlines()[2:], ""]
     return lines
@@ -58,7 +60,7 @@ def _question(question: OpenQuestion) -> list[str]:
 def _mechanisms() -> list[str]:
     causal, both_ways = value_variance(causal=True), value_variance(causal=False)
     weights = ", ".join(f"{_two_digits(largest_weight(n))} among {n:,}" for n in MOST)
-    slopes = [f"{found.slope:.2f}".replace("-0.00", "0.00") for found in (causal, both_ways)]
+    slopes = [_slope(found.slope) for found in (causal, both_ways)]
     return [
         "## Two published mechanisms",
         "",
@@ -84,7 +86,7 @@ def charts() -> tuple[Chart, ...]:
         first = found.variance[0]
         x = tuple(math.log2(n) for n in found.positions)
         y = tuple(math.log2(value / first) for value in found.variance)
-        name = f"{'causal' if causal else 'bidirectional'}, slope {found.slope:.2f}"
+        name = f"{'causal' if causal else 'bidirectional'}, slope {_slope(found.slope)}"
         series.append(Series(name, x, y, _style(index), "curve", name))
     counts = [2**power for power in range(15)]
     line = Series("weight", tuple(math.log2(n) for n in counts), tuple(map(largest_weight, counts)), _style(0), "curve")
@@ -96,6 +98,10 @@ def charts() -> tuple[Chart, ...]:
 
 def _style(index: int) -> Style:
     return Style(PALETTE[index], DASHES[index], MARKERS[index])
+
+
+def _slope(value: float) -> str:
+    return f"{value:.2f}".replace("-0.00", "0.00")
 
 
 def _two_digits(weight: float) -> str:

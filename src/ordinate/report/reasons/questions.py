@@ -1,11 +1,12 @@
 """S4's open questions, each answered by what finished comparisons say, or by what has not been run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from ordinate.report.study_tables import scores
 from ordinate.report.table import Table
+from ordinate.report.why import task_sentence
 from ordinate.statistics.phrases import called, listed
 from ordinate.statistics.types import Range, TaskAnalysis
 from ordinate.studies.study_outcome import PartOutcome, StudyOutcome
@@ -23,6 +24,7 @@ class OpenQuestion:
     answer: str
     tables: tuple[Table, ...]
     waiting: tuple[str, ...]  # comparisons that are not finished
+    heads: tuple[str, ...] = ()  # what the heads do, of each comparison whose runs were probed
 
 
 def open_questions(found: Outcomes) -> list[OpenQuestion]:
@@ -56,7 +58,15 @@ def _question(
         parts += done
         if done:
             tables.append(scores(StudyOutcome(found[study].study, tuple(done))))
-    return OpenQuestion(question, answer(parts) if parts else "", tuple(tables), tuple(waiting))
+    return OpenQuestion(question, answer(parts) if parts else "", tuple(tables), tuple(waiting), tuple(_heads(parts)))
+
+
+def _heads(parts: Sequence[PartOutcome]) -> Iterator[str]:
+    """`k_back, fair: rope: layer 1 head 2 looks 3 back ...`."""
+    for part in parts:
+        for task in _tasks(part):
+            if part.comparison is not None and (said := task_sentence(part.comparison, task)):
+                yield f"{task.task}, {part.part.name}: {said}"
 
 
 # --- reading a comparison ---
@@ -108,32 +118,29 @@ def _alibi(parts: Sequence[PartOutcome]) -> str:
         task = _named(parts, start)
         if task is None:
             continue
-        plain = _mean(task.inside, "alibi") or 0.0
         said.append(f"On {what}: {_both(task, 'alibi')}.")
-        others = [
-            name for name in task.encodings if name.partition("(")[0] in ("alibi", "learned_alibi") and name != "alibi"
-        ]
-        gains = {name: (_mean(task.inside, name) or 0.0) - plain for name in others}
-        helps = [f"{name} (by {gain:.2f})" for name, gain in gains.items() if gain > NEAR]
-        beyond = _mean(task.shown, "alibi") or 0.0
-        far = {name: (_mean(task.shown, name) or 0.0) - beyond for name in others}
-        farther = [f"{name} (by {gain:.2f})" for name, gain in far.items() if gain > NEAR]
-        same = [name for name in gains if name.partition("(")[0] == "alibi" and gains[name] <= NEAR]
-        said.append(
-            f"In distribution {listed(helps)} score higher."
-            if helps
-            else "No other slopes score higher in distribution."
-        )
-        said += [f"At twice the length {listed(farther)} score higher."] if farther else []
+        said.append(_higher(task, task.inside, "in distribution"))
+        said.append(_higher(task, task.shown, "at twice the length"))
         if what == "k_back":
-            reason = (
-                "Its bias falls monotonically with distance: no slope makes the item three back score above the nearer "
-                "ones"
+            able = [name for name in _slopes(task) if _learns(task, name)]
+            said.append(
+                "A bias that falls with distance cannot by itself make the item three back score above the nearer ones;"
+                + (f" with {listed(able)} it learns the task all the same." if able else " no slopes mended that.")
             )
-            said.append(f"{reason}, and steeper slopes alone do not mend that." if len(same) == len(
-                [name for name in others if name.startswith("alibi")]) else
-                f"{reason}; steeper slopes make neighbors easier to tell apart.")  # fmt: skip
     return " ".join(said)
+
+
+def _slopes(task: TaskAnalysis) -> list[str]:
+    """ALiBi with other slopes, given or learned."""
+    return [name for name in task.encodings if name.partition("(")[0] in ("alibi", "learned_alibi") and name != "alibi"]
+
+
+def _higher(task: TaskAnalysis, r: Range | None, where: str) -> str:
+    """Which other slopes score higher there."""
+    plain = _mean(r, "alibi") or 0.0
+    gains = {name: (_mean(r, name) or 0.0) - plain for name in _slopes(task)}
+    better = [f"{name} (by {gain:.2f})" for name, gain in gains.items() if gain > NEAR]
+    return f"Higher {where}: {listed(better)}." if better else f"No other slopes score higher {where}."
 
 
 def _by_k(parts: Sequence[PartOutcome]) -> str:
@@ -156,13 +163,15 @@ def _architectures(parts: Sequence[PartOutcome]) -> str:
             order = sorted((name for name in task.encodings), key=lambda name: -(_mean(task.shown, name) or 0.0))
             same.setdefault(order[0], []).append(part.part.name)
     tops = "; ".join(f"{called(name)} ({listed(names)})" for name, names in same.items())
-    word = "is the same in all" if len(same) == 1 else "differs"
+    if len(parts) == 1:
+        return f"In the one comparison that is finished, {tops} has the best mean at twice the length."
+    word = f"is the same in all {len(parts)} comparisons" if len(same) == 1 else "differs"
     return f"The best mean at twice the length {word}: {tops}."
 
 
 def _rope(parts: Sequence[PartOutcome]) -> str:
     said = []
-    back, shift, base = (_named(parts, start) for start in ("fair", "fair", "base on shift_pattern"))
+    base = _named(parts, "base on shift_pattern")
     fair = [task for part in parts if part.part.name == "fair" for task in _tasks(part)]
     back = next((task for task in fair if task.task.startswith("k_back")), None)
     shift = next((task for task in fair if task.task.startswith("shift_pattern")), None)

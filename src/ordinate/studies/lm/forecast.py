@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ordinate.lm.evaluation.config import EvalConfig
 from ordinate.lm.pace import pace
 from ordinate.statistics.holm import score_tests, seeds_needed
 from ordinate.statistics.phrases import counted
 from ordinate.studies.lm.comparison import LMComparison, ModelRun
+from ordinate.studies.lm.evaluation_cost import evaluation_cost
 from ordinate.studies.lm.work import Workplace
 from ordinate.studies.time_left import range_words
 from ordinate.training import environment
@@ -15,7 +15,6 @@ from ordinate.training import environment
 BUSY = 1.3  # times as long as on a quiet machine, from where on it is said
 STATE = 12  # bytes for each weight in a checkpoint: the weight and its two moments
 CHECKPOINTS = 2  # that a run leaves: of its trunk and of its branch
-FORWARD = 3.0  # times as many tokens are read in evaluation as are trained on in the same time
 ENDPOINTS = 3  # at the trained length, at twice it, and over all longer ones
 
 
@@ -50,8 +49,7 @@ def forecast(runs: Sequence[ModelRun], place: Workplace, workers: int) -> LMFore
     tokens = sum(run.branch.end * run.config.step_tokens for run in missing)
     least = seconds = 0.0
     if missing:
-        read = sum(evaluation_tokens(run.evaluation, run.config.model.length) for run in missing)
-        work = (tokens + read / FORWARD) / max(1, min(workers, len(missing)))
+        work = (tokens + sum(map(evaluation_cost, missing))) / max(1, min(workers, len(missing)))
         with environment.prepared(1, place.device):
             found = pace(missing[0].config, missing[0].branch, place.corpus, place.device)
         least, seconds = work * found.own, work * found.clock
@@ -67,19 +65,3 @@ def few_seeds_words(comparison: LMComparison) -> str:
     if comparison.seeds >= needed:
         return ""
     return f"{counted(comparison.seeds, 'seed')} can claim nothing about two encodings: that takes {needed} seeds"
-
-
-def evaluation_tokens(config: EvalConfig, length: int) -> int:
-    """About how many tokens an evaluation of text reads; the rest of it is small."""
-    text = config.text
-    overlap = {"disjoint": 1.0, "sliding": 1 / text.stride}
-    windows = sum(overlap[kind] for kind in text.windows) * len(text.contexts) * text.tokens
-    scored = max(1, length // 2)
-    targets = sum(text.targets * max(2.0, multiple * length / scored) for multiple in _multiples(text.contexts, config))
-    return round(text.overall + windows + targets)
-
-
-def _multiples(contexts: Sequence[float], config: EvalConfig) -> list[float]:
-    """Contexts of the same targets, those past the trained length once more for each scaling."""
-    every = sorted({*contexts, *config.text.more_contexts})
-    return every + [multiple for multiple in every if multiple > 1] * len(config.scaling)
