@@ -122,7 +122,13 @@ def _control(lesson: str, block: str, control: Control) -> Value:
         return chosen
     kind = int if control.whole else float
     number: Value = st.slider(
-        control.label, kind(control.low), kind(control.high), kind(control.value), kind(control.step), **settings
+        control.label,
+        kind(control.low),
+        kind(control.high),
+        kind(control.value),
+        kind(control.step),
+        format=None if control.whole else "%g",
+        **settings,
     )
     return number
 

@@ -99,7 +99,8 @@ def show_coverage(coverage: str, limit: int) -> Shown:
     largest = torch.bincount((ids[:, -1] - ids[:, 0]).flatten(), minlength=128).nonzero().max()
     drawn = heat(
         "Positions of ten sequences", "token", "sequence", {"": ids[:10].float()},
-        rows=[str(n + 1) for n in range(10)], signed=False, value="position", row_height=200, most=128,
+        rows=[str(n + 1) for n in range(10)],
+        columns=["" if at % 8 else str(at) for at in range(32)], signed=False, value="position", row_height=200, most=128,
     )  # fmt: skip
     counts = curves("How often each position is trained", "position", "times", {"seen": seen.float()})
     words = (
@@ -116,7 +117,7 @@ def stored() -> Shown:
     words = [f"*{name}*: {shown.sentence}" for name, shown in found.items()]
     tables = [replace(own, title=f"{own.title}, {name}") for name, shown in found.items() for own in shown.tables]
     figures = [replace(own, title=f"{own.title}, {name}") for name, shown in found.items() for own in shown.figures]
-    return Shown("\n\n".join(words), tuple(figures), tuple(tables), across=3)
+    return Shown("\n\n".join(words), tuple(figures), tuple(tables))
 
 
 def check_reach(reach: Callable[[list[int], list[float], float], float]) -> str:
