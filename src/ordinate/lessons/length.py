@@ -100,7 +100,8 @@ def show_coverage(coverage: str, limit: int) -> Shown:
     drawn = heat(
         "Positions of ten sequences", "token", "sequence", {"": ids[:10].float()},
         rows=[str(n + 1) for n in range(10)],
-        columns=["" if at % 8 else str(at) for at in range(32)], signed=False, value="position", row_height=200, most=128,
+        columns=["" if at % 8 else str(at) for at in range(32)], signed=False, value="position", row_height=200,
+        most=128,
     )  # fmt: skip
     counts = curves("How often each position is trained", "position", "times", {"seen": seen.float()})
     words = (
