@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
+.PHONY: install demo docs check test test-all checked unchecked test-gpu fuzz app bench clean
+
 .PHONY: install demo check test test-all checked unchecked test-gpu fuzz app notebooks bench clean
 
 install: $(READY)
@@ -67,6 +69,10 @@ fuzz: install
 app: EXTRA := app
 app: .venv/.app-ready
 	$(BIN)/ordinate app
+
+# The documentation site, into build/site; a warning is an error. `make test` builds it too and walks through it.
+docs: install
+	$(BIN)/python docs/website.py
 
 # Writes and runs all notebooks, those of the lessons in notebooks/lessons: about ten minutes.
 notebooks: install

@@ -1,7 +1,8 @@
 """Packs the comparisons that come with the program: `python docs/examples.py STORE [STORE ...]`, after they were run.
 
-Writes src/ordinate/examples.zip: what reports and the app read of finished runs, and one attention map for each task
-and encoding. Weights, checkpoints and journals stay behind, and so does what tells of the place they were run in.
+Writes src/ordinate/examples.zip: what reports and the app read of finished runs, one attention map for each task and
+encoding, and what probes found of the runs (`ordinate study probe NAME` stores it). Weights, checkpoints and journals
+stay behind, and so does what tells of the place they were run in.
 Finished runs of comparisons under way come along: `ordinate study run` goes on in a store they are unpacked to.
 """
 
@@ -17,6 +18,9 @@ from typing import Any
 from safetensors import safe_open
 from safetensors.numpy import save
 
+from ordinate.probes import records
+from ordinate.probes.layer_measures import LayerMeasures
+from ordinate.probes.run_probe import RunProbe
 from ordinate.report.chart import thin
 from ordinate.results.comparison import Comparison
 from ordinate.results.run_result import RunResult
@@ -134,6 +138,10 @@ def copy(run: Run, store: Store, *, first: bool) -> None:
     write_document(target / "env.json", replace(run.machine, platform=platform, git=None))
     if first:
         (target / "attention.safetensors").write_bytes(attention(run.folder / "attention.safetensors"))
+    if layers := records.stored(LayerMeasures, run):
+        records.remember(layers, store.run(run.id))
+    if probe := records.stored(RunProbe, run):
+        records.remember(records.small(probe), store.run(run.id))
     write_document(target / "result.json", _short(write(replace(result(run.result), files=file_sums(target)))))
 
 

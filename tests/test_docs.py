@@ -14,8 +14,10 @@ from ordinate.cli import lm
 from ordinate.core.config import build, to_dict
 from ordinate.lm.evaluation.config import EvalConfig
 from ordinate.store.examples import open_examples
+from ordinate.training import baselines
 
-PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 CODE = {page.name: re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE) for page in PAGES}
 
 
@@ -27,6 +29,7 @@ def test_there_is_code_to_run() -> None:
 def test_python_on_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From top to bottom: a block may use what one above it made."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(baselines, "SEQUENCES", 1000)
     names: dict[str, object] = {}
     for number, block in enumerate(CODE[page]):
         try:
@@ -48,6 +51,11 @@ def test_alarms_are_described_as_their_classes_describe_them() -> None:
     described = table.splitlines(keepends=True)
     assert len(described) >= 14
     assert set(described) <= set(alarms["rows"]().values()), "to write the table again: python docs/alarms.py"
+
+
+def test_words_are_those_of_reports() -> None:
+    words = runpy.run_path(str(ROOT / "docs" / "words.py"))
+    assert words["PAGE"].read_text() == words["page"](), "to write the page again: python docs/words.py"
 
 
 def test_results_and_findings_are_those_that_ship() -> None:

@@ -19,6 +19,47 @@ def run_id(ordinate: Program, store: str) -> str:
     return str(json.loads(done.out)["run"])
 
 
+@pytest.fixture
+def checkpoint(ordinate: Program, tmp_path: Path) -> str:
+    """A small language model, with its text where `lm prepare` leaves it."""
+    (tmp_path / "notes").mkdir()
+    for number in range(40):
+        (tmp_path / "notes" / f"{number}.txt").write_text(f"{number} " + "one two three " * (100 + number))
+    assert ordinate("lm", "prepare", "text:notes", "--vocabulary", "300", "--valid", "0.2", "--workers", "0").code == 0
+    small = ("dim=16", "layers=1", "heads=2", "length=16", "batch=4", "warmup=2", "vocabulary=300")
+    done = ordinate("lm", "train", "--size", "nano", "-e", "rope", "--budget", "1k", "--threads", "1", *small)
+    assert done.code == 0, done.err
+    return "checkpoints/nano_rope_1k_s42"
+
+
+def test_a_language_model_is_told_on_one_screen(ordinate: Program, checkpoint: str, tmp_path: Path) -> None:
+    done = ordinate("probe", checkpoint)
+    assert done.code == 0 and len(done.out.splitlines()) < 40, done.err
+    for part in (
+        "nano with rope, seed 42, 1.024k tokens",
+        "of loss in nats per token",
+        "Position by layer",
+        "Gradients",
+    ):
+        assert part in done.out
+    assert json.loads(ordinate("probe", f"{checkpoint}/latest.pt", "--json").out)["name"] == "nano_rope_1k_s42"
+    assert ordinate("probe", checkpoint, "-o", "page.html").code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "increase of loss in nats per token" in page and "Attention on one example" in page
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    for arguments, words in (
+        ((checkpoint, "dim=3"), "has its settings already"),
+        ((checkpoint, "--length", "3"), "at least 8 tokens, got 3"),
+        ((checkpoint, "--head", "9.1"), "there is no head 9.1"),
+        (("checkpoints/nothing",), "there is no file checkpoints/nothing"),
+        ((checkpoint, "--data", "notes"), "notes"),
+        (("rope", "--length", "9"), "--length belongs to a language model"),
+    ):
+        done = ordinate("probe", *arguments)
+        assert done.code == 2 and words in done.err and done.err.count("\n") == 1, (arguments, done.err)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
 def test_an_encoding_is_told_on_one_screen(ordinate: Program) -> None:
     done = ordinate("probe", "sinusoidal")
     assert done.code == 0 and len(done.out.splitlines()) < 24
@@ -66,8 +107,10 @@ def test_mistakes_are_one_sentence(ordinate: Program, store: str, run_id: str, t
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_commands_of_the_page_on_probes_run(ordinate: Program, store: str, run_id: str, tmp_path: Path) -> None:
-    """On a small run and a small model; runs are resolved, not trained."""
+def test_commands_of_the_page_on_probes_run(
+    ordinate: Program, store: str, run_id: str, checkpoint: str, tmp_path: Path
+) -> None:
+    """On a small run and small models; runs are resolved, not trained."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     sizes = dict(n_embd=16, n_layer=1, n_head=2, n_positions=64, bos_token_id=0, eos_token_id=0)
@@ -77,7 +120,8 @@ def test_commands_of_the_page_on_probes_run(ordinate: Program, store: str, run_i
     lines = [line.partition("#")[0].strip() for line in shell.splitlines() if line.startswith("ordinate ")]
     assert len(lines) >= 8
     for line in lines:
-        words = shlex.split(line.replace("RUN", run_id).replace("DIR", "model"))[1:]
+        line = line.replace("RUN", run_id).replace("DIR", "model").replace("checkpoints/nano_rope_2M_s42", checkpoint)
+        words = shlex.split(line)[1:]
         words += ["--dry-run"] if "train" in words else ["--store", store]
         done = ordinate(*words)
         assert done.code == 0 and done.out, (line, done.err)

@@ -1,5 +1,6 @@
 """`ordinate study` and `ordinate report NAME`, in processes of their own."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -48,6 +49,12 @@ def test_a_study_is_planned_run_resumed_and_reported(ordinate: Program, tmp_path
     assert len(values["rope", "accuracy"]) == 2 and set(document["tables"]) == {
         "published", "claims", "scores", "protocols",
     }  # fmt: skip
+    rows = list(csv.DictReader(ordinate("report", "mine.toml", "--format", "csv", *here).out.splitlines()))
+    assert {row["comparison"] for row in rows} == {"as stated", "slow"}
+    assert all(0 <= float(row["mean"] or row["unranked"]) <= 1 for row in rows), "numbers, not texts for people"
+    paper = ordinate("report", "mine.toml", "--format", "tex", *here).out.split(r"\begin{table}")
+    published = [table for table in paper if "Published against measured" in table]
+    assert published and all("accuracy" in table for table in published), "every part of a table names its rows"
     for form in ("html", "md", "csv", "tex"):
         done = ordinate("report", "mine.toml", "-o", f"r.{form}", *here)
         assert done.code == 0 and done.out == f"r.{form}\n", done.err
@@ -84,3 +91,9 @@ def test_bad_names_get_one_sentence(ordinate: Program) -> None:
     assert "`ordinate list studies`" in ordinate("report", "nothing").err
     figures = ordinate("report", "s4-k-back", "--figures")
     assert figures.code == 2 and "belongs to one comparison" in figures.err
+
+
+def test_status_says_what_comes_with_the_program(ordinate: Program) -> None:
+    status = json.loads(ordinate("study", "status", "s4-k-back", "--json").out)
+    fair = next(row for row in status if row["part"] == "fair")
+    assert fair["done"] == fair["runs"] > 0 and fair["stage"] == "results come with the program"

@@ -1,4 +1,4 @@
-"""A new task is one file: dropped into the folder of tasks, it passes every test that runs over all tasks."""
+"""A new task is one file: that of docs/add-a-task.md, in the folder of tasks, passes every test that all tasks pass."""
 
 import os
 import re
@@ -17,35 +17,8 @@ FILES = [
     "tests/training/test_learned.py",
     "tests/training/test_config_limits.py",
 ]
-PARITY = '''
-"""Whether the number of ones so far is odd."""
-
-import torch
-
-from ordinate.core.task import Batch, Task
-
-
-class Parity(Task):
-    """For every bit, whether the number of ones up to it is odd: 1 0 1 1 -> 1 1 0 1."""
-
-    family = "counting"
-
-    def __init__(self) -> None:
-        super().__init__(vocabulary=2, classes=2, needs_order=False, train_lengths=(2, 16))
-
-    def generate(self, count: int, length: int, generator: torch.Generator, split: str) -> Batch:
-        tokens = torch.randint(2, (count, length), generator=generator)
-        return Batch(tokens, tokens.cumsum(dim=1) % 2)
-
-    def chance(self, length: int, split: str = "id") -> float:
-        return 0.5
-
-    def solve(self, tokens: list[int]) -> list[int]:
-        return [sum(tokens[: t + 1]) % 2 for t in range(len(tokens))]
-
-    def example(self) -> list[int]:
-        return [1, 0, 1, 1]
-'''
+PAGE = (ROOT / "docs" / "add-a-task.md").read_text()
+(PARITY,) = re.findall(r"^```python\n([^`]*class Parity.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ordinate.app import figure_view
+from ordinate.app import figure_view, why_view
 from ordinate.app.figure_view import plain
 from ordinate.report import FORMATS, render
 from ordinate.report.chart import Chart
@@ -16,11 +16,13 @@ from ordinate.report.glossary import used
 from ordinate.report.outcomes import MATRIX_NOTE, outcomes
 from ordinate.report.summary import main_ranges, summary_columns, summary_table
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
+from ordinate.report.why import task_sentence
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import called
 from ordinate.statistics.sentences import sentences
 from ordinate.statistics.types import TaskAnalysis
+from ordinate.store import Store
 
 MOST_TASKS = 20  # that are shown one by one
 MOST_RANGES = 60  # columns of a summary
@@ -29,10 +31,11 @@ MOST_ROWS = 5_000  # of a table on the page
 _MIME = {"html": "text/html", "md": "text/markdown", "csv": "text/csv", "tex": "text/x-tex", "json": "application/json"}
 
 
-def show(comparison: Comparison, key: str, *, beside: int = 2) -> None:
+def show(comparison: Comparison, key: str, *, beside: int = 2, store: Store | None = None) -> None:
     """Verdicts, summary, charts (`beside` per row), tables, and the report to download.
 
-    Two comparisons on one page differ in `key`.
+    Two comparisons on one page differ in `key`. store: where its runs are; none for results from a file, which have no
+    reasons.
     """
     if comparison.analysis.preliminary and comparison.analysis.tasks:
         st.warning("Preliminary: " + plain("; ".join(comparison.analysis.preliminary)), icon=":material/hourglass:")
@@ -40,6 +43,9 @@ def show(comparison: Comparison, key: str, *, beside: int = 2) -> None:
         _failures(comparison)
     if not comparison.analysis.tasks:
         st.info("No run is finished yet. Results appear here.", icon=":material/hourglass:")
+        return
+    if store is not None and why_view.choose(f"{key}-view"):
+        why_view.show_comparison(comparison, store, key)
         return
     drawn = figures(comparison)
     shown_tasks = comparison.analysis.tasks[:MOST_TASKS]
@@ -72,6 +78,8 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
     box(plain(first), icon=":material/gavel:")
     if rest:
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in rest))
+    if why := task_sentence(comparison, task):
+        st.markdown(f"**Why.** {plain(why)}")
     if task.alarms:
         with st.expander(f"Know before you believe it: {len(task.alarms)} note{'s' * (len(task.alarms) != 1)}"):
             st.markdown("\n".join(f"- **{kind}**: {plain(words)}" for kind, words in alarm_lines(task.alarms)))

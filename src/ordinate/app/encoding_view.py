@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from ordinate import encodings, tasks
-from ordinate.app import figure_view
+from ordinate.app import figure_view, why_view
 from ordinate.app.encoding_controls import ask_parameters
 from ordinate.app.figure_view import plain
 from ordinate.app.prose import prose
@@ -59,7 +59,10 @@ def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
         with facts:
             _facts(about, encoding)
         with right:
-            _pictures(slot, _drawn(text, setting))
+            if why_view.choose(f"{slot}-view", first="Pictures"):
+                why_view.show_encoding(text, slot)
+            else:
+                _pictures(slot, _drawn(text, setting))
         with left if wide else right:
             _lines(name, given, encoding)
     except InputError as error:

@@ -31,7 +31,7 @@ def show(store: Store, kept: StoredStudy, key: str, *, beside: int = 2) -> None:
     unfinished = [run for run in comparison.runs if run.state not in ("finished", "diverged")]
     if unfinished and store.folder.exists():
         _unfinished(store, kept, len(unfinished), key)
-    comparison_view.show(comparison, key, beside=beside)
+    comparison_view.show(comparison, key, beside=beside, store=store)
 
 
 def gathered(store: Store, kept: StoredStudy) -> Comparison:

@@ -1,4 +1,4 @@
-"""The stores that the app shows: the user's, which comparisons are added to, and the examples that come with it."""
+"""The folders that the app shows: the user's store, the examples that come with it, and those of language models."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,8 @@ from ordinate.core.errors import InputError
 from ordinate.store import Store, open_store
 from ordinate.store.examples import open_examples
 
-STORE = "ORDINATE_STORE"  # the variable by which `ordinate app` passes the folder to its server
+# The variables by which `ordinate app` passes the folders to its server.
+STORE, CHECKPOINTS, DATA = "ORDINATE_STORE", "ORDINATE_CHECKPOINTS", "ORDINATE_DATA"
 
 
 def own() -> Store:
@@ -25,3 +26,13 @@ def named(name: str) -> Store:
     if name not in found:
         raise InputError(f"no store {name!r}: choose own or examples")
     return found[name]
+
+
+def checkpoints() -> Path:
+    """What `ordinate lm train` writes to; it need not exist yet."""
+    return Path(os.environ.get(CHECKPOINTS, "checkpoints"))
+
+
+def data() -> Path:
+    """What `ordinate lm prepare` makes corpora in."""
+    return Path(os.environ.get(DATA, "data"))

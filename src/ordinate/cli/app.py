@@ -8,10 +8,12 @@ import sys
 import time
 import webbrowser
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from secrets import token_urlsafe
 
 from typer import Option
 
+from ordinate.cli.lm.request import CHECKPOINTS, DATA, Root
 from ordinate.cli.options import RUNS, StoreFolder
 from ordinate.core.errors import InputError
 
@@ -20,6 +22,8 @@ HOST = "127.0.0.1"
 
 def run(
     store: StoreFolder = RUNS,
+    checkpoints: Root = CHECKPOINTS,
+    data: Path = Option(DATA, "--data", help="Folder of the prepared text of language models."),
     port: int = Option(8501, help="Port of the app; if it is taken, the next free one."),
     browser: bool = Option(True, "--browser/--no-browser", help="Open the app in a browser."),
 ) -> None:
@@ -32,8 +36,8 @@ def run(
     from ordinate.store import open_store
 
     require_extra("app")
+    from ordinate.app import stores
     from ordinate.app.door import own_token
-    from ordinate.app.stores import STORE
 
     if not 1 <= port <= 65535:
         raise InputError(f"--port must be from 1 to 65535, got {port}")
@@ -43,9 +47,10 @@ def run(
     token, ticket = own_token(), token_urlsafe() if browser else ""
     # Settings of Streamlit that the user made for other apps must not open this one.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
+    folders = {stores.STORE: str(store), stores.CHECKPOINTS: str(checkpoints), stores.DATA: str(data)}
     server = subprocess.Popen(
         [sys.executable, "-m", "ordinate.app.server", str(at)],
-        env=environment | {STORE: str(store)}, stdin=subprocess.PIPE, text=True,
+        env=environment | folders, stdin=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert server.stdin is not None
     print(token, ticket, file=server.stdin, flush=True)  # it stays open: the server ends when this process does

@@ -1,4 +1,4 @@
-"""`ordinate probe`: what an encoding does, and what a trained run does with it."""
+"""`ordinate probe`: what an encoding does, and what a trained run or language model does with it."""
 
 import json
 import re
@@ -9,30 +9,43 @@ from typing import TYPE_CHECKING
 from typer import Argument, Option
 
 from ordinate.cli.console import console, say
+from ordinate.cli.lm.request import Data
 from ordinate.cli.options import RUNS, AsJson, StoreFolder
 from ordinate.core.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from ordinate.report.probe_report import ProbeReport
 
+RUN_FILE = "run.json"  # in the folder of a language model
+
 
 def run(
     what: str | None = Argument(
-        None, metavar="ENCODING|RUN", help="An encoding, as in rope or 'rope(base=500000)'; or the id of a run."
+        None,
+        metavar="ENCODING|RUN|CHECKPOINT",
+        help="An encoding, as in rope or 'rope(base=500000)'; the id of a run; or a language model's folder.",
     ),
     parameters: list[str] = Argument(None, metavar="[KEY=VALUE ...]", help="Parameters of the encoding."),
     store: StoreFolder = RUNS,
-    head: str | None = Option(None, "--head", metavar="LAYER.HEAD", help="All numbers of one head of the run."),
+    head: str | None = Option(None, "--head", metavar="LAYER.HEAD", help="All numbers of one head of the model."),
     sequences: int | None = Option(
         None, "--sequences", help="Sequences to probe with (default: 128, fewer long ones; --hf: 32)."
     ),
     folder: Path | None = Option(None, "--hf", metavar="DIR", help="Probe a causal model of transformers in a folder."),
     text: Path | None = Option(None, "--text", metavar="FILE", help="--hf: text to read (default: random tokens)."),
-    length: int | None = Option(None, "--length", help="--hf: tokens of a sequence (default: 64)."),
+    length: int | None = Option(
+        None,
+        "--length",
+        help="Tokens of a sequence of a language model (default: the trained length, up to 256; --hf: 64).",
+    ),
+    data: Data = None,
     output: Path | None = Option(None, "--output", "-o", help="File to write: .html, .json, .png or .pdf."),
     as_json: AsJson = False,
 ) -> None:
-    """Say what an encoding does, or what a trained run or model does: heads, position by layer, interventions."""
+    """Say what an encoding does, or what a trained run or model does: heads, position by layer, interventions.
+
+    A language model is probed on the validation text that it was trained beside; interventions cost nats per token.
+    """
     from ordinate.report.probe_report import known_format
 
     if output is not None:
@@ -40,13 +53,28 @@ def run(
     if folder is not None:
         if what is not None or head is not None:
             raise InputError(f"--hf probes one model alone: leave out {what or '--head'}")
+        if data is not None:
+            raise InputError("--data is the text of a language model of `ordinate lm`: --hf reads --text FILE")
         _transformers(folder, text, sequences, length, output, as_json)
         return
-    if text is not None or length is not None:
-        raise InputError(f"--{'text' if text is not None else 'length'} belongs to --hf: leave it out")
+    if text is not None:
+        raise InputError("--text belongs to --hf: leave it out")
     if what is None:
-        raise InputError("probe needs an encoding, a run's id, or --hf with the folder of a model")
+        raise InputError("probe needs an encoding, a run's id, a checkpoint folder, or --hf with the folder of a model")
+    if _is_checkpoint(what):
+        if parameters:
+            raise InputError(f"a language model has its settings already: leave {parameters[0]!r} out")
+        _language_model(Path(what), data, length, head, sequences, output, as_json)
+        return
+    if length is not None or data is not None:
+        option = "--length" if length is not None else "--data"
+        raise InputError(f"{option} belongs to a language model, and {what} names none: leave it out")
     _named(what, parameters or [], store, head, sequences, output, as_json)
+
+
+def _is_checkpoint(what: str) -> bool:
+    """Whether this is the path of a language model: an encoding or a run has no slash in its name."""
+    return "(" not in what and ("/" in what or what.endswith(".pt") or (Path(what) / RUN_FILE).exists())
 
 
 def _named(
@@ -67,7 +95,7 @@ def _named(
             raise InputError(f"a run has its settings already: leave {parameters[0]!r} out")
         _run(what, store, head, sequences, output, as_json)
     else:
-        raise InputError(f"{what!r} is no encoding and no run's id: {nearest(name, encodings.names())}")
+        raise InputError(f"{what!r} is no encoding, no run's id and no folder: {nearest(name, encodings.names())}")
 
 
 def _encoding(what: str, parameters: Sequence[str], output: Path | None, as_json: bool) -> None:
@@ -85,6 +113,7 @@ def _encoding(what: str, parameters: Sequence[str], output: Path | None, as_json
 
 
 def _run(start: str, store: Path, head: str | None, sequences: int | None, output: Path | None, as_json: bool) -> None:
+    from ordinate.probes.records import whole_probe
     from ordinate.probes.run_probe import probe_run
     from ordinate.report.probe_report import run_report
     from ordinate.store import open_store
@@ -92,8 +121,22 @@ def _run(start: str, store: Path, head: str | None, sequences: int | None, outpu
     runs = open_store(store)
     runs.check_place()
     stored = runs.find(start)
-    probe = probe_run(stored, sequences, _head(head))
+    usual = head is None and sequences is None
+    probe = whole_probe(stored) if usual else probe_run(stored, sequences, _head(head))
     _give(probe, run_report(probe, stored.folder), output, as_json)
+
+
+def _language_model(
+    path: Path, data: Path | None, length: int | None, head: str | None, sequences: int | None, output: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    from ordinate.lm.probed_model import open_subject, probe_language_model
+    from ordinate.report.probe_report import language_model_report
+
+    only = _head(head)
+    subject = open_subject(path, data, length)
+    probe = probe_language_model(subject, sequences, only)
+    _give(probe, language_model_report(probe, subject), output, as_json)
 
 
 def _transformers(

@@ -102,7 +102,7 @@ def open_trained(path: str | Path, device: torch.device | str = "cpu") -> Traine
         raise InputError(f"{what}: name a checkpoint folder that `ordinate lm train` made, or a checkpoint in one")
     if not (file.parent / RUN).exists():
         raise InputError(f"{file} has no {RUN} beside it, which says what it is of: keep both in one folder")
-    config, branch, owner = _read_run(file.parent)
+    config, branch, owner = read_run(file.parent)
     sha256 = checkpoint.fingerprint(file)
     result = result_of(file.parent) if file.name == LATEST else None
     if result is not None and result.files.get(LATEST, sha256) != sha256:
@@ -114,7 +114,7 @@ def open_trained(path: str | Path, device: torch.device | str = "cpu") -> Traine
     return TrainedModel(file, sha256, config, branch, state.step, model.eval())
 
 
-def _read_run(folder: Path) -> tuple[TrunkConfig, Branch | None, str]:
+def read_run(folder: Path) -> tuple[TrunkConfig, Branch | None, str]:
     """The configuration of a folder's checkpoints, and the owner that they name."""
     identity = read_identity(folder)
     trunk, branch = identity.get("trunk"), identity.get("branch")

@@ -19,9 +19,7 @@ from ordinate.probes.interventions import (
     wavelengths,
     without_band,
 )
-from ordinate.probes.trained_run import TrainedRun
-from ordinate.training.data import EvaluationSet
-from ordinate.training.evaluate import evaluate
+from ordinate.probes.subject import ProbeSubject
 
 SHORT = 8.0  # positions per turn: shorter wavelengths tell neighbors apart
 MOST_HEADS = 64  # that are removed one by one
@@ -52,29 +50,23 @@ class Intervention:
 
 
 class InterventionScorer:
-    """Scores one run under interventions, on sequences that all of them share."""
+    """Scores one model under interventions, on sequences that all of them share."""
 
-    def __init__(self, run: TrainedRun, length: int, sequences: int) -> None:
-        self.run, self.length, self.batch = run, length, run.examples(length, sequences)
-        self.plain = replace(run.config, test_coverage="plain")  # positions are given
+    def __init__(self, subject: ProbeSubject, length: int, sequences: int) -> None:
+        self.subject, self.length, self.batch = subject, length, subject.examples(length, sequences)
         before = self.score(self.batch)
         if before is None:
-            raise InputError(f"{run.config.model.encoding} cannot take sequences of {length} tokens")
+            raise InputError(f"{subject.encoding} cannot take sequences of {length} tokens")
         self.before = before
 
     def score(self, batch: Batch, change: AbstractContextManager[None] | None = None) -> float | None:
-        """The task's metric; none if the positions exceed what an encoding takes."""
+        """In the metric; none if the positions exceed what an encoding takes, or the score is not finite."""
         with change or nullcontext():
-            try:
-                found = evaluate(self.run.model, self.run.task, self.plain, EvaluationSet("id", self.length, batch, ""))
-            except InputError:  # a position past the last one that the encoding has
-                return None
-        value = None if found is None else found[self.run.task.metric]
+            value = self.subject.score(batch, self.length)
         return value if value is None or math.isfinite(value) else None
 
     def result(self, kind: Kind, name: str, after: float | None) -> Intervention:
-        lower = self.run.task.direction == "lower"
-        return Intervention(kind, name, self.length, self.before, after, lower)
+        return Intervention(kind, name, self.length, self.before, after, self.subject.lower_is_better)
 
     def changed(self, kind: Kind, name: str, change: AbstractContextManager[None]) -> Intervention:
         """The model changed, the batch as it is."""
@@ -85,33 +77,32 @@ class InterventionScorer:
         return self.result("positions", name, self.score(batch))
 
 
-def position_interventions(run: TrainedRun, sequences: int) -> Iterator[Intervention]:
+def position_interventions(subject: ProbeSubject, sequences: int) -> Iterator[Intervention]:
     """Positions permuted, shifted and frozen, and the encoding switched off."""
-    scorer = InterventionScorer(run, run.length, sequences)
+    scorer = InterventionScorer(subject, subject.length, sequences)
     batch, positions = scorer.batch, scorer.batch.positions
     assert positions is not None
-    yield scorer.moved("permute", replace(batch, positions=permuted(positions, sequences)))
-    yield scorer.moved("shift past", replace(batch, positions=shifted(positions, run.config.model.length)))
-    yield from _shift_within(run, sequences)
+    yield scorer.moved("permute", replace(batch, positions=permuted(positions, len(batch.tokens))))
+    yield scorer.moved("shift past", replace(batch, positions=shifted(positions, subject.trained_length)))
+    yield from _shift_within(subject, sequences)
     yield scorer.moved("freeze", replace(batch, positions=frozen(positions)))
-    yield scorer.changed("positions", "off", switched_off(run.model))
+    yield scorer.changed("positions", "off", switched_off(subject.model))
 
 
-def _shift_within(run: TrainedRun, sequences: int) -> Iterator[Intervention]:
-    """Sequences of half the trained length, or the shortest that was trained, moved to the end of the trained range."""
-    trained = run.config.train_lengths
-    length = max(trained[0], trained[-1] // 2)
-    if length < trained[-1] and run.config.tested == "plain" and run.task.axes == 1:
-        scorer = InterventionScorer(run, length, sequences)
+def _shift_within(subject: ProbeSubject, sequences: int) -> Iterator[Intervention]:
+    """Shorter sequences, moved to the end of the trained range."""
+    if subject.shift_within is not None:
+        length, by = subject.shift_within
+        scorer = InterventionScorer(subject, length, sequences)
         batch = scorer.batch
         assert batch.positions is not None
-        yield scorer.moved("shift within", replace(batch, positions=shifted(batch.positions, trained[-1] - length)))
+        yield scorer.moved("shift within", replace(batch, positions=shifted(batch.positions, by)))
 
 
-def head_interventions(run: TrainedRun, heads: Sequence[NamedHead], sequences: int) -> Iterator[Intervention]:
+def head_interventions(subject: ProbeSubject, heads: Sequence[NamedHead], sequences: int) -> Iterator[Intervention]:
     """Every head removed, every head that has an ideal pattern patched by it, and all that look at the same place
     removed together: where one of them is enough, none costs anything alone."""
-    scorer, model = InterventionScorer(run, run.length, sequences), run.model
+    scorer, model = InterventionScorer(subject, subject.length, sequences), subject.model
     for head in sorted(heads, key=lambda head: -max(head.score.values()))[:MOST_HEADS]:
         yield scorer.changed("head removed", head.name, removed_heads(model, [(head.layer, head.head)]))
         if head.role in ("offset", "first", "uniform"):
@@ -136,13 +127,13 @@ def group_name(heads: Sequence[NamedHead]) -> str:
     return ", ".join(f"{head.layer}.{head.head}" for head in heads)
 
 
-def band_interventions(run: TrainedRun, sequences: int) -> Iterator[Intervention]:
+def band_interventions(subject: ProbeSubject, sequences: int) -> Iterator[Intervention]:
     """Short, middle and long wavelengths removed, where channels have any."""
-    length = float(run.config.model.length)
-    found = [waves for part in run.model.parts if (waves := wavelengths(part)) is not None]
+    length = float(subject.trained_length)
+    found = [waves for part in subject.model.parts if (waves := wavelengths(part)) is not None]
     if not found:
         return
-    scorer = InterventionScorer(run, run.length, sequences)
+    scorer = InterventionScorer(subject, subject.length, sequences)
     bands = {
         f"wavelengths up to {SHORT:g}": (0.0, SHORT),
         f"wavelengths of {SHORT:g} to {length:g}": (SHORT, length),
@@ -150,4 +141,4 @@ def band_interventions(run: TrainedRun, sequences: int) -> Iterator[Intervention
     }
     for name, (low, high) in bands.items():
         if any(((waves > low) & (waves <= high)).any() for waves in found):
-            yield scorer.changed("band removed", name, without_band(run.model, low, high))
+            yield scorer.changed("band removed", name, without_band(subject.model, low, high))

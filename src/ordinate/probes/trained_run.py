@@ -3,7 +3,7 @@
 Nothing in the run's folder is ever written.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,11 +17,13 @@ from ordinate.core.errors import InputError
 from ordinate.core.seeds import generator
 from ordinate.core.task import Batch, Task
 from ordinate.model import Transformer
+from ordinate.probes.attention_patterns import Targets
 from ordinate.store import Run
 from ordinate.store.files import read_bytes
 from ordinate.store.sums import check_files
 from ordinate.training.config import RunConfig, rebuild
-from ordinate.training.evaluate import longest_input
+from ordinate.training.data import EvaluationSet
+from ordinate.training.evaluate import evaluate, longest_input
 
 WEIGHTS = "model.safetensors"
 FEWEST = 4  # sequences: some to fit readers to, others to test them on
@@ -38,6 +40,40 @@ class TrainedRun:
     untrained: Transformer
     learned: bool
     gradient_norms: tuple[tuple[int, float], ...]  # of the whole model, by step; from the journal
+
+    @property
+    def encoding(self) -> str:
+        encoding = self.config.model.encoding
+        return encoding if isinstance(encoding, str) else ", ".join(encoding)
+
+    @property
+    def seed(self) -> int:
+        return self.config.seed
+
+    @property
+    def metric(self) -> str:
+        return self.task.metric
+
+    @property
+    def lower_is_better(self) -> bool:
+        return self.task.direction == "lower"
+
+    @property
+    def trained_length(self) -> int:
+        return self.config.model.length
+
+    @property
+    def shift_within(self) -> tuple[int, int] | None:
+        """Half the longest trained length, or the shortest, up to the end of the trained range."""
+        trained = self.config.train_lengths
+        length = max(trained[0], trained[-1] // 2)
+        may_move = length < trained[-1] and self.config.tested == "plain" and self.task.axes == 1
+        return (length, trained[-1] - length) if may_move else None
+
+    @property
+    def repeatable(self) -> bool:
+        config = self.config.model
+        return config.causal and config.axes == 1 and self.config.tested == "plain"
 
     @property
     def length(self) -> int:
@@ -60,6 +96,21 @@ class TrainedRun:
         """Problems that were not trained on, with explicit positions; `shared`: one row of positions for all."""
         batch = self.task.sample(count, length, generator(0, "probe", self.config.task, length, count), "id")
         return Batch(batch.tokens, batch.targets, self._positions(batch, length, 1 if shared else count))
+
+    def width(self, length: int) -> int:
+        return self.task.width(length)
+
+    def targets(self, batch: Batch) -> Targets:
+        return Targets.of(self.task, batch.tokens)
+
+    def score(self, batch: Batch, length: int) -> float | None:
+        """The task's metric; none if the positions exceed what an encoding takes."""
+        plain = replace(self.config, test_coverage="plain")  # positions are given
+        try:
+            found = evaluate(self.model, self.task, plain, EvaluationSet("id", length, batch, ""))
+        except InputError:  # a position past the last one that the encoding has
+            return None
+        return None if found is None else found[self.task.metric]
 
     def _positions(self, batch: Batch, length: int, rows: int) -> Int[Tensor, "#b n axes"]:
         if self.config.tested == "plain":

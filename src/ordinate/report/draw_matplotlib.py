@@ -1,6 +1,7 @@
 """Draws pictures for print: one column of a paper, as PDF and PNG, the same bytes every time."""
 
 import io
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,11 @@ _LOOKS: dict[Look, dict[str, Any]] = {
     "bar": dict(marker="", linewidth=2.5, zorder=2, solid_capstyle="butt"),
 }
 # without times and versions: the same bytes every time
-_METADATA: Any = {"pdf": {"CreationDate": None, "Producer": None, "Creator": "Ordinate"}, "png": {"Software": None}}
+_METADATA: Any = {
+    "pdf": {"CreationDate": None, "Producer": None, "Creator": "Ordinate"},
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+}
 _SETTINGS: Any = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
     "font.size": 7, "axes.titlesize": 7.5, "axes.labelsize": 7, "xtick.labelsize": 6.5, "ytick.labelsize": 6.5,
@@ -42,16 +47,25 @@ _SETTINGS: Any = {
 }  # fmt: skip
 
 
-def save(figure: Figure) -> dict[str, bytes]:
-    """The files of one picture, by their ending."""
+def save(figure: Figure, kinds: Iterable[str] = ("pdf", "png")) -> dict[str, bytes]:
+    """The files of one picture, by their ending: also svg."""
     matplotlib = optional("matplotlib")
     with matplotlib.rc_context(_SETTINGS):
         sheet = _heat(figure) if isinstance(figure, Heat) else _chart(figure)
         files: dict[str, bytes] = {}
-        for kind, metadata in _METADATA.items():
-            sheet.savefig(out := io.BytesIO(), format=kind, dpi=300, metadata=metadata)
+        for kind in kinds:
+            sheet.savefig(out := io.BytesIO(), format=kind, dpi=300, metadata=_METADATA[kind])
             files[kind] = out.getvalue()
         return files
+
+
+def vector(figure: Figure) -> bytes:
+    """One picture for a page of the documentation, as SVG whose text is text."""
+    matplotlib = optional("matplotlib")
+    with matplotlib.rc_context(_SETTINGS | {"svg.fonttype": "none", "font.family": "sans-serif"}):
+        sheet = _heat(figure) if isinstance(figure, Heat) else _chart(figure)
+        sheet.savefig(out := io.BytesIO(), format="svg", metadata={"Date": None})
+        return out.getvalue()
 
 
 def _chart(chart: Chart) -> "Sheet":

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from ordinate.report.chart import Chart, Figure, Heat, Line, Number, Panel, Series, Shade
-from ordinate.report.colors import DASHES, Style, styles
+from ordinate.report.colors import DASHES, Style
 from ordinate.report.lm_tables import multiple
+from ordinate.report.run_figures import run_styles
 from ordinate.results.lm_evaluation import LanguageModelEvaluation
 from ordinate.statistics.document_losses import DocumentLosses, difference
 
@@ -125,8 +126,8 @@ def _share(right: int, symbols: int) -> float:
 
 
 def _styled(evaluations: Evaluations) -> Iterator[tuple[LanguageModelEvaluation, Style]]:
-    looks = styles(found.name for found in evaluations)
-    return ((found, looks[found.name]) for found in evaluations)
+    """In the colors of their encodings."""
+    return zip(evaluations, run_styles([found.encoding for found in evaluations]), strict=True)
 
 
 def _series(name: str, x: tuple[Number, ...], losses: Sequence[DocumentLosses], style: Style) -> Series:

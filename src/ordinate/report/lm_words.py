@@ -100,7 +100,7 @@ def _limits(found: LanguageModelEvaluation) -> list[str]:
 
 
 def comparison(evaluations: Sequence[LanguageModelEvaluation]) -> list[str]:
-    """The checkpoint with the lowest loss against each other one, on the same tokens."""
+    """The checkpoint with the lowest loss against each other one of another encoding, on the same tokens."""
     known = [(found, found.overall) for found in evaluations if found.overall is not None]
     if len(known) < 2 or len({(e.corpus, losses.tokens) for e, losses in known}) > 1:
         return []
@@ -108,6 +108,8 @@ def comparison(evaluations: Sequence[LanguageModelEvaluation]) -> list[str]:
     (best, losses), *others = known
     lines = []
     for found, theirs in others:
+        if found.encoding == best.encoding and found.seed != best.seed:
+            continue
         gap = difference(theirs, losses)
         sure = gap.low is not None and gap.low > 0
         interval = "" if gap.low is None else f" (95 % over documents: {gap.low:.3f} to {gap.high:.3f})"
@@ -119,5 +121,8 @@ def comparison(evaluations: Sequence[LanguageModelEvaluation]) -> list[str]:
     if reaching:
         _, who = max(reaching, key=lambda pair: pair[0])
         lines.append(f"{who.name} holds furthest past its trained length: {reach_words(who.reach())}.")
-    lines.append("One training seed each: differences between encodings need several seeds.")
+    if len({found.encoding for found, _ in known}) == len(known):
+        lines.append("One training seed each: differences between encodings need several seeds.")
+    else:
+        lines.append("These are single checkpoints: `ordinate lm compare` tests encodings over their seeds.")
     return lines

@@ -61,7 +61,7 @@ def overview(outcomes: Iterable["StudyOutcome"]) -> list[OverviewRow]:
 
     rows, usual = [], encodings.usual()
     for task, study, trained in fair_tasks(outcomes):
-        cells = {name: _cell(task, name) for name in usual if name in task.encodings}
+        cells = {name: cell(task, name) for name in usual if name in task.encodings}
         if 2 * len(cells) < len(usual):
             continue
         about = tasks.describe(task.task)
@@ -92,7 +92,8 @@ def fair_tasks(outcomes: Iterable["StudyOutcome"]) -> list[tuple[TaskAnalysis, s
     return sorted(found.values(), key=lambda item: (item[0].family, item[0].task))
 
 
-def _cell(task: TaskAnalysis, name: str) -> OverviewCell:
+def cell(task: TaskAnalysis, name: str) -> OverviewCell:
+    """What one encoding did on one task."""
     learned, seeds = task.learned.get(name, (0, 0))
     reach = task.reach[name].median if task.reach[name].by_most else None
     at_least = reach is not None and task.reach[name].at_least(reach)

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ordinate.probes.encoding_probe import EncodingProbe
 from ordinate.probes.head_names import NamedHead
 from ordinate.probes.learned_parameters import Effect
-from ordinate.probes.model_probe import ModelProbe
-from ordinate.probes.run_probe import RunProbe
+from ordinate.probes.model_probe import ModelProbe, OwnModelProbe
 from ordinate.report.chart import Chart, Figure, Number, Series, Shade, six_digits
 from ordinate.report.colors import DASHES, GRAY, MARKERS, PALETTE, Style
 from ordinate.report.model_probe_words import intervention_words, role_words
@@ -42,7 +41,7 @@ _EFFECTS: dict[Effect, tuple[str, str, str]] = {
 }
 
 
-def run_probe_figures(probe: RunProbe) -> tuple[Figure, ...]:
+def run_probe_figures(probe: OwnModelProbe) -> tuple[Figure, ...]:
     """All pictures of a run's probes that have something to show."""
     return (*model_probe_figures(probe), *_norms(probe), *_effects(probe))
 
@@ -167,20 +166,21 @@ def _costs(probe: ModelProbe) -> Iterator[Chart]:
         x = tuple(six_digits(each.cost) for each in own)
         series.append(Series(kind, x, tuple(rows[id(each)] for each in own), _style(index), "points", kind))
     ticks = tuple((rows[id(each)], intervention_words(each)) for each in top)
+    title = f"increase of {probe.metric}" if top[0].lower_is_better else "loss of score"
     yield Chart(
-        "interventions", "What interventions cost", "loss of score", "", tuple(series), y_ticks=ticks,
+        "interventions", "What interventions cost", title, "", tuple(series), y_ticks=ticks,
         y_range=(0.4, len(top) + 0.6), note=COSTS,
     )  # fmt: skip
 
 
-def _norms(probe: RunProbe) -> Iterator[Chart]:
+def _norms(probe: OwnModelProbe) -> Iterator[Chart]:
     if len(probe.gradient_norms) > 1:
         x, y = (tuple(map(six_digits, values)) for values in zip(*probe.gradient_norms, strict=True))
         series = (Series("gradient norm", x, y, _style(0), "curve"),)
         yield Chart("gradient norm", "Gradient norm through training", "step", "norm", series, note=NORMS)
 
 
-def _effects(probe: RunProbe) -> Iterator[Chart]:
+def _effects(probe: OwnModelProbe) -> Iterator[Chart]:
     for effect, (title, x_title, y_title) in _EFFECTS.items():
         own = [each for each in probe.effects if each.effect == effect]
         groups: Mapping[str, list[int]] = {name: [] for name in dict.fromkeys(each.encoding for each in own)}

@@ -8,6 +8,9 @@ from typing import Any
 
 from ordinate import __version__
 from ordinate.core.errors import InputError, nearest
+from ordinate.lm.probed_model import LanguageModelProbe, LanguageModelSubject
+from ordinate.lm.probed_model import attention_maps as language_model_maps
+from ordinate.lm.token_counts import write_tokens
 from ordinate.probes.encoding_probe import SETTING, EncodingProbe
 from ordinate.probes.run_probe import RunProbe
 from ordinate.probes.transformers_probe import TransformersProbe, TransformersSubject, attention_maps
@@ -23,6 +26,7 @@ from ordinate.report.run_probe_words import run_lines
 from ordinate.report.table import Table, comma_separated
 
 FORMATS = ("html", "json", "pdf", "png")
+DRAWN = 64  # tokens of a picture of attention
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,21 @@ def run_report(probe: RunProbe, folder: Path) -> ProbeReport:
     if len(probe.heads) == 1 < len(probe.attention[probe.length]):  # one head was asked for
         return ProbeReport(title, head_lines(probe), (), draw)
     return ProbeReport(title, run_lines(probe), model_tables(probe), draw)
+
+
+def language_model_report(probe: LanguageModelProbe, subject: LanguageModelSubject) -> ProbeReport:
+    """With its attention on the start of a document."""
+
+    def draw() -> Sequence[Figure]:
+        maps = tuple(weights.float().numpy() for weights in language_model_maps(subject, DRAWN))
+        return (*run_probe_figures(probe), *_heats(AttentionExample(maps, causal=subject.model.config.causal)))
+
+    trained = f"{probe.size} with {probe.encoding}, seed {probe.seed}, {write_tokens(probe.tokens)} tokens"
+    title = f"{probe.name}: {trained}; {probe.sequences} sequences of {probe.length} tokens of validation text"
+    remark: list[Line] = [("Mind", probe.remark)] if probe.remark else []
+    if len(probe.heads) == 1 < len(probe.attention[probe.length]):  # one head was asked for
+        return ProbeReport(title, [*remark, *head_lines(probe)], (), draw)
+    return ProbeReport(title, [*remark, *run_lines(probe)], model_tables(probe), draw)
 
 
 def transformers_report(probe: TransformersProbe, subject: TransformersSubject) -> ProbeReport:

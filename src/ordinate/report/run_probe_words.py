@@ -2,24 +2,24 @@
 
 from collections.abc import Iterator
 
-from ordinate.probes.run_probe import RunProbe
+from ordinate.probes.model_probe import OwnModelProbe
 from ordinate.report.encoding_probe_words import Line
 from ordinate.report.model_probe_words import MOST_NAMED, cost_words, model_lines
 from ordinate.statistics.phrases import counted
 
 
-def run_lines(probe: RunProbe) -> list[Line]:
+def run_lines(probe: OwnModelProbe) -> list[Line]:
     """On one screen of a terminal."""
     return [*model_lines(probe), *_bands(probe), *_learned(probe), ("Gradients", _gradients(probe))]
 
 
-def _bands(probe: RunProbe) -> Iterator[Line]:
+def _bands(probe: OwnModelProbe) -> Iterator[Line]:
     found = [each for each in probe.interventions if each.kind == "band removed"]
     if found:
         yield "Frequencies", "without " + ", ".join(f"{each.name} it loses {cost_words(each)}" for each in found)
 
 
-def _learned(probe: RunProbe) -> Iterator[Line]:
+def _learned(probe: OwnModelProbe) -> Iterator[Line]:
     if probe.parameters:
         some = probe.parameters[: MOST_NAMED // 2]
         parts = [f"{each.name} {each.before:.3g} to {each.after:.3g} (change {each.change:.3g})" for each in some]
@@ -30,7 +30,7 @@ def _learned(probe: RunProbe) -> Iterator[Line]:
         )
 
 
-def _gradients(probe: RunProbe) -> str:
+def _gradients(probe: OwnModelProbe) -> str:
     now = ", ".join(f"{norm:.2g}" for norm in probe.gradients.layers)
     start = ", ".join(f"{norm:.2g}" for norm in probe.untrained_gradients.layers)
     text = f"norm by layer {now}; untrained {start}"

@@ -16,7 +16,7 @@ from ordinate.report.colors import styles
 from ordinate.report.curves import by_length, learning
 from ordinate.report.json_document import as_json, table_document
 from ordinate.report.latex import latex
-from ordinate.report.study_tables import measured_text, published_text, scores, tables
+from ordinate.report.study_tables import measured_text, published_text, results, tables
 from ordinate.report.table import comma_separated, markdown, markdown_text
 from ordinate.report.write import known
 from ordinate.statistics.alarms import alarm_lines
@@ -165,13 +165,13 @@ def _agreeing(held: Mapping[Published, Agreement]) -> str:
 
 
 def render(outcome: StudyOutcome, format: str) -> str:
-    """One document: the page, words and tables as md, tex or json, or the scores alone as csv."""
+    """One document: the page, words and tables as md, tex or json, or all results as csv."""
     known(format)
     study, made = outcome.study, tables(outcome)
     if format == "html":
         return page(outcome)
     if format == "csv":
-        return comma_separated(scores(outcome))
+        return comma_separated(results(outcome))
     if format == "json":
         return as_json(document(outcome))
     if format == "tex":

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ordinate.core.config import to_dict
 from ordinate.core.parsing import write_value
+from ordinate.report import comparison_tables
 from ordinate.report.table import Column, Table, TableRow
 from ordinate.statistics.phrases import called, listed, p_words
 from ordinate.statistics.reach import Reach
@@ -187,7 +188,7 @@ def _measures(outcome: StudyOutcome) -> Table:
             values = [spread(part.measured(encoding, name), measures.find(name).form) for name in names]
             rows.append((part.part.name, called(encoding), *values))
     titles = (Column(name, measures.find(name).title) for name in names)
-    columns = (Column("part", "comparison"), Column("encoding", "encoding"), *titles)
+    columns = (Column("comparison", "comparison"), Column("encoding", "encoding"), *titles)
     return Table("measures", "Measures", columns, tuple(rows), note="Mean and range over seeds.")
 
 
@@ -215,6 +216,14 @@ def scores(outcome: StudyOutcome) -> Table:
         "the trained length they hold (+: the longest that was tested)."
     )
     return Table("scores", "Scores", columns, tuple(rows) if tasks else (), note=note)
+
+
+def results(outcome: StudyOutcome) -> Table:
+    """All results of all comparisons, as those of one are written: one row per task, range and encoding."""
+    made = [(part.part.name, comparison_tables.results(part.comparison)) for part in outcome.parts if part.comparison]
+    columns = made[0][1].columns if made else ()
+    rows = tuple((name, *row) for name, table in made for row in table.rows)
+    return Table("results", "All results", (Column("comparison", "comparison"), *columns), rows)
 
 
 def _scores(task: TaskAnalysis, encoding: str) -> str | None:

@@ -50,7 +50,18 @@ class Table:
     rows: Sequence[TableRow]
     bold: frozenset[tuple[int, int]] = frozenset()  # row and column of the values to emphasize
     note: str = ""
-    keys: tuple[str, ...] = ("task", "range", "encoding", "better", "worse", "setting")  # columns that name a row
+    # columns that name a row
+    keys: tuple[str, ...] = (
+        "comparison",
+        "claim",
+        "task",
+        "range",
+        "encoding",
+        "measure",
+        "better",
+        "worse",
+        "setting",
+    )
     printed: tuple[str, ...] = ()  # the columns that a paper has room for; empty: all
 
     def texts(self, escape: Callable[[str], str], bold: str) -> Iterator[list[str]]:

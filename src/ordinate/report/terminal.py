@@ -25,8 +25,8 @@ ELSEWHERE = "all of them are in  --format csv  and  --json"
 _STYLE = {Word.SOLVES: "green", Word.PARTIAL: "yellow", Word.FITS: "yellow"}
 
 
-def show(analysis: Analysis, console: Console) -> None:
-    """Task by task; what limits all of them comes last."""
+def show(analysis: Analysis, console: Console, why: Mapping[str, str] | None = None) -> None:
+    """Task by task; what limits all of them comes last. why: what probes say of the verdict on a task."""
     for task in analysis.tasks[:MOST_TASKS]:
         title = Text.assemble("\n", (task.task, "bold"), f", {seeds(len(task.seeds))}  ")
         if analysis.preliminary:
@@ -41,6 +41,8 @@ def show(analysis: Analysis, console: Console) -> None:
             console.print(Text(left, "dim"))
         for number, line in enumerate(sentences(analysis, task)):
             console.print(Text(line, "bold" if number == 0 else ""))
+        if why and task.task in why:
+            console.print(Text.assemble(("Why: ", "bold"), why[task.task]))
         for kind, words in alarm_lines(task.alarms):
             console.print(Text.assemble(("! ", "bold red"), (f"{kind}: ", "bold"), words))
     console.print()

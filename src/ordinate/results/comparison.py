@@ -73,6 +73,7 @@ class Profile:
     embedding_norm: float
     encoding_norm: float  # how much the encoding changes embeddings at the start
     attention: Path | None  # a safetensors file: layer_0, layer_1, ... [example, head, query, key], tokens, targets
+    probe: Path | None = None  # what probes found of one run, if it was probed
 
 
 @dataclass(frozen=True)

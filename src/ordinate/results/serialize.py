@@ -39,7 +39,9 @@ def write(value: Any) -> Any:
         return {field.name: write(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, tuple | list):
         return [write(item) for item in value]
-    return {key: write(item) for key, item in value.items()} if isinstance(value, dict) else value
+    if isinstance(value, dict):  # as JSON has it: the sum of a document must not depend on whether it was read
+        return {str(key) if isinstance(key, int) else key: write(item) for key, item in value.items()}
+    return value
 
 
 def short(value: Any) -> str:
@@ -57,10 +59,12 @@ def _reader(kind: Any) -> Reader:
         return partial(_bounded, _reader(arguments[0]), arguments[1])
     if origin is Literal:
         return partial(_one_of, arguments)
+    if origin is tuple and Ellipsis not in arguments:
+        return partial(_row, [_reader(argument) for argument in arguments])
     if origin is tuple or origin is list:
         return partial(_list, _reader(arguments[0]), origin)
     if origin is dict:
-        return partial(_table, _reader(arguments[0]), _reader(arguments[1]))
+        return partial(_table, _whole_key if arguments[0] is int else _reader(arguments[0]), _reader(arguments[1]))
     if origin in (UnionType, Union) and NoneType in arguments:
         (inner,) = (argument for argument in arguments if argument is not NoneType)
         return partial(_optional, _reader(inner))
@@ -103,6 +107,12 @@ def _list(inner: Reader, kind: Callable[[list[Any]], Any], value: Any, name: str
     return kind([inner(item, name, where) for item in items])
 
 
+def _row(readers: list[Reader], value: Any, name: str, where: str) -> Any:
+    """Of a fixed length, each item with its own type."""
+    items = value if isinstance(value, list) and len(value) == len(readers) else _refuse(value, name, where)
+    return tuple(reader(item, name, where) for reader, item in zip(readers, items, strict=True))
+
+
 def _table(key_reader: Reader, inner: Reader, value: Any, name: str, where: str) -> Any:
     table = value if isinstance(value, dict) else _refuse(value, name, where)
     return {key_reader(key, "a name", name): inner(item, key, name) for key, item in table.items()}
@@ -123,6 +133,12 @@ def _either(readers: list[Reader], value: Any, name: str, where: str) -> Any:
 
 def _text(value: Any, name: str, where: str) -> Any:
     return value if isinstance(value, str) and printable(value) else _refuse(value, name, where)
+
+
+def _whole_key(value: Any, name: str, where: str) -> Any:
+    """A whole number, which JSON writes as text where it is a key."""
+    right = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 18
+    return int(value) if right else _refuse(value, name, where)
 
 
 def _boolean(value: Any, name: str, where: str) -> Any:

@@ -54,8 +54,9 @@ def _error_rates(task: TaskAnalysis) -> str:
     """How often a comparison of this design claims what is not so."""
     encodings, n, alike, rare = false_claims(len(task.encodings), task.verdict.seeds)
     return (
-        f"Of simulated comparisons of {encodings} equal encodings with {n} seeds, {100 * alike:.0f} % claim a "
-        f"difference if all vary alike, and {100 * rare:.0f} % if half of them fail in one seed of five."
+        f"Simulated comparisons of {encodings} encodings that do not differ, with {n} seeds each, claim some "
+        f"difference in {100 * alike:.0f} % of cases where all vary alike, and in {100 * rare:.0f} % where half "
+        "of them fail in one seed of five: look at the seeds before relying on a claim about such encodings."
     )
 
 

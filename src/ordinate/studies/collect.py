@@ -95,13 +95,14 @@ def _profile(state: StudyState, arm: Arm, configs: Sequence[RunConfig]) -> Profi
         rates=arm.rates,
         embedding_norm=first.norms.embedding_norm,
         encoding_norm=first.norms.encoding_norm,
-        attention=_attention(state, configs),
+        attention=_of_one(state, configs, "attention.safetensors"),
+        probe=_of_one(state, configs, "probe.json"),
     )
 
 
-def _attention(state: StudyState, configs: Sequence[RunConfig]) -> Path | None:
-    """The maps of the first seed that learned the task, or else of the first that has any."""
-    kept = {c.id: path for c in configs if (path := state.store.run(c.id).folder / "attention.safetensors").exists()}
+def _of_one(state: StudyState, configs: Sequence[RunConfig], name: str) -> Path | None:
+    """The file of the first seed that learned the task, or else of the first that has it."""
+    kept = {c.id: path for c in configs if (path := state.store.run(c.id).folder / name).exists()}
     results = ((run, result) for run in configs if run.id in kept and (result := state.result(run)))
     learned = (
         run.id

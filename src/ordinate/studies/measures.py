@@ -45,6 +45,11 @@ def _first_perfect(result: RunResult) -> float | None:
     return float(min(steps)) if steps else math.inf
 
 
+def _first_learned(result: RunResult) -> float | None:
+    """The first of two validation checks in a row at the task's bar; infinite if there are none."""
+    return math.inf if result.learned_at is None else float(result.learned_at)
+
+
 MEASURES = {
     measure.name: measure
     for measure in (
@@ -55,6 +60,7 @@ MEASURES = {
         Measure("loss", "loss in distribution", _inside("loss")),
         Measure("ood loss", "loss out of distribution", _beyond("loss")),
         Measure("first perfect", "first validation check at 99.5 %, step", _first_perfect, ".0f", 0.5, relative=True),
+        Measure("first learned", "first of two checks at the bar, step", _first_learned, ".0f", 0.5, relative=True),
         Measure("parameters", "parameters", lambda result: float(result.parameters), ",.0f", 0.02, relative=True),
         Measure("minutes", "minutes", lambda result: result.seconds / 60, ".1f", 0.5, relative=True),
     )

@@ -39,11 +39,18 @@ def job(
     return replace(made, title=study.title_of(part))
 
 
-def progress(study: StudyFile, store: Store) -> list[PartProgress]:
-    """Of every part."""
-    found = []
-    for part in study.parts:
-        stage = next_stage(StudyState(part.study, store))
-        size = max(len(stage.runs), part.study.size if stage.missing else 0)
-        found.append(PartProgress(part.name, len(stage.runs) - len(stage.missing), size, stage.name))
-    return found
+SHIPPED = "results come with the program"
+
+
+def progress(study: StudyFile, store: Store, shipped: Store | None = None) -> list[PartProgress]:
+    """Of every part in a store; what nobody has begun there may be finished among the shipped results."""
+    return [_part_progress(part, store, shipped) for part in study.parts]
+
+
+def _part_progress(part: Part, store: Store, shipped: Store | None) -> PartProgress:
+    stage, name = next_stage(StudyState(part.study, store)), ""
+    if shipped is not None and len(stage.missing) == len(stage.runs):
+        other = next_stage(StudyState(part.study, shipped))
+        stage, name = (stage, "") if other.missing else (other, SHIPPED)
+    size = max(len(stage.runs), part.study.size if stage.missing else 0)
+    return PartProgress(part.name, len(stage.runs) - len(stage.missing), size, name or stage.name)

@@ -10,7 +10,7 @@ from ordinate.cli.lm import request as shared
 from ordinate.cli.options import AsJson
 from ordinate.core.display import duration, escaped
 
-SHARE = 0.5  # of the speed of a large matrix product, which training reaches
+PACES = {True: "at the speed of a step now, validation aside", False: "at half of this machine's matmul speed"}
 
 
 def run(
@@ -39,12 +39,10 @@ def run(
 
 def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, Any]:
     """The plan as plain data."""
-    import torch
-
     from ordinate.lm.added_size import added_ratio
     from ordinate.lm.branching import plan_segments
     from ordinate.lm.budgets import branch_config
-    from ordinate.lm.hardware import matmul_rate
+    from ordinate.lm.pace import pace
     from ordinate.lm.sizes import flops_per_token, parameters
     from ordinate.model import pick_device
 
@@ -56,7 +54,7 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
         segment.steps * flops_per_token((branched if segment.what == "branch" else config).model) for segment in planned
     )
     network, own = parameters(config.model)
-    peak = matmul_rate(pick_device(device), getattr(torch, config.precision))
+    speed = pace(config, None, corpus, str(pick_device(device))) if tokens else None
     return {
         "size": config.size, "encoding": config.encoding, "seed": config.seed, "precision": config.precision,
         "parameters": network, "encoding_parameters": own, "added_ratio": added_ratio(config.model),
@@ -70,7 +68,7 @@ def describe(request: shared.LMRequest, root: Path, device: str) -> dict[str, An
             for segment in planned
         ],
         "tokens": tokens, "separate_tokens": sum(branch.end for branch in request.branches) * config.step_tokens,
-        "flops": flops, "seconds": flops / (peak * SHARE),
+        "flops": flops, "seconds": tokens * speed.clock if speed else 0.0, "timed": speed is not None and speed.timed,
     }  # fmt: skip
 
 
@@ -106,6 +104,7 @@ def show(plan: dict[str, Any], file: IO[str]) -> None:
     out.print(
         f"{plan['tokens']:,} tokens to train"
         + (f" ({plan['separate_tokens']:,} if each budget were trained alone)" if len(plan["budgets"]) > 1 else "")
-        + f", about {duration(plan['seconds'])} at half of this machine's matmul speed; "
+        + (f", about {duration(plan['seconds'])} {PACES[plan['timed']]}" if plan["tokens"] else "")
+        + "; "
         f"the largest budget passes {longest:.2g} times over the data"
     )

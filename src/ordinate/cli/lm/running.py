@@ -39,6 +39,7 @@ def carry_out(
     from ordinate.studies.executor import StudyStopped
     from ordinate.studies.lm.forecast import few_seeds_words, forecast
     from ordinate.studies.lm.pool import do_runs
+    from ordinate.studies.lm.recorded import record_study
     from ordinate.studies.lm.stored_runs import Checkpoints
     from ordinate.studies.lm.study import study_outcome
     from ordinate.studies.lm.work import Workplace
@@ -55,6 +56,7 @@ def carry_out(
     say(expected.line, stderr=not dry_run)
     if dry_run:
         return None, False
+    record_study(root, study, corpus.fingerprint, again)  # for the app
     failures: dict[str, str] = {}
     try:
         with Bar() as bar:

@@ -34,7 +34,8 @@ def run(
         print(json.dumps(rows, indent=1))
         return
     shapes = table(
-        "size", "parameters", encoding, "width", "layers", "heads", "vocabulary", "length", "batch", "rate", "budgets",
+        "size", "parameters", f"{encoding} adds", "width", "layers", "heads", "vocabulary", "length", "batch", "rate",
+        "budgets",
         left=("size", "budgets"),
     )  # fmt: skip
     for row in rows:

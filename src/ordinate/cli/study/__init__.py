@@ -2,7 +2,7 @@
 
 import typer
 
-from ordinate.cli.study import plan, report, run, status
+from ordinate.cli.study import plan, probe, report, run, status
 
 app = typer.Typer(
     help="Plan, run and report a study: comparisons that answer one question, with published figures beside them.",
@@ -11,4 +11,5 @@ app = typer.Typer(
 app.command("plan")(plan.run)
 app.command("run")(run.run)
 app.command("status")(status.run)
+app.command("probe")(probe.run)
 app.command("report")(report.run)

@@ -33,9 +33,10 @@ def run(
 
 def _status(study: str, store: Path) -> list[dict[str, str | int]]:
     from ordinate.store import open_store
+    from ordinate.store.examples import open_examples
     from ordinate.studies.study_file import load
     from ordinate.studies.study_run import progress
 
     runs = open_store(store)
     runs.check_place()
-    return [vars(row) for row in progress(load(study), runs)]
+    return [vars(row) for row in progress(load(study), runs, open_examples())]

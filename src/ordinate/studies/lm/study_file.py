@@ -42,6 +42,11 @@ def titles() -> dict[str, str]:
     return questions_below(FOLDER)
 
 
+def headings() -> dict[str, str]:
+    """The title of each, without planning any run."""
+    return {name: str(read_study(FOLDER / f"{name}.toml").get("title", name)) for name in names()}
+
+
 def is_lm_study(name: str | Path) -> bool:
     """Whether this is one of language models: by its name, or by what its file says."""
     text = str(name)

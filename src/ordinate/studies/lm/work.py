@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
 
 from ordinate.core.display import duration
@@ -12,6 +13,7 @@ from ordinate.lm.evaluation.evaluate import evaluate
 from ordinate.lm.evaluation.stored import evaluation_path, write_evaluation
 from ordinate.lm.trained_model import open_trained
 from ordinate.studies.lm.comparison import ModelRun
+from ordinate.studies.lm.evaluation_cost import evaluation_cost
 from ordinate.studies.lm.stored_runs import Checkpoints
 from ordinate.text.corpus import Corpus
 from ordinate.training import Progress
@@ -32,7 +34,7 @@ class RunEnd(StrEnum):
 class ModelProgress:
     """How far a run is, for a display."""
 
-    share: float  # of the training
+    share: float  # of the training and the evaluation
     text: str
 
 
@@ -67,18 +69,19 @@ def do_run(
 def _train_and_evaluate(
     run: ModelRun, place: Workplace, watch: Callable[[ModelProgress], None], stop: StopCallback
 ) -> None:
+    tokens, stages = run.branch.end * run.config.step_tokens, count()
+    training_share = tokens / (tokens + evaluation_cost(run))
+
     def training(now: Progress) -> None:
-        left = duration(now.seconds_left)
-        watch(
-            ModelProgress(
-                now.step / run.branch.end, f"step {now.step:,}/{run.branch.end:,}, loss {now.loss:.3f}, {left} left"
-            )
-        )
+        done, left = now.step / run.branch.end, duration(now.seconds_left)
+        text = f"step {now.step:,}/{run.branch.end:,}, loss {now.loss:.3f}, {left} of training left"
+        watch(ModelProgress(training_share * done, text))
 
     def evaluating(stage: str) -> None:
         if stop():
             raise Interrupted(f"{run.name} is trained, and its evaluation will start again")
-        watch(ModelProgress(1.0, stage))
+        done = min(1.0, next(stages) / run.evaluation.stages)
+        watch(ModelProgress(training_share + (1 - training_share) * done, f"evaluation, {stage}"))
 
     options = Options(device=place.device, valid_every=ONCE, valid_tokens=VALID_TOKENS)
     (folder,) = BranchedTraining(run.config, place.corpus, place.root, options).run([run.branch], training, stop)

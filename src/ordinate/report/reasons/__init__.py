@@ -1,0 +1,1 @@
+"""Why encodings succeed and fail: predictions with their outcomes, open questions, and two mechanisms."""
