@@ -12,7 +12,6 @@ from ordinate.app.figure_view import plain
 from ordinate.app.navigation import open_page
 from ordinate.report.table import Table, is_number, markdown_text
 from ordinate.teaching.lesson import (
-    Answer,
     Control,
     Evidence,
     Exercise,
@@ -21,6 +20,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Value,
 )
@@ -140,7 +140,7 @@ def _evidence(lesson: str, block: Evidence) -> None:
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
-def _answer(lesson: str, name: str) -> Answer:
+def _answer(lesson: str, name: str) -> Revealed:
     return lessons.get(lesson).block(Predict, name).answer()
 
 

@@ -17,7 +17,6 @@ from ordinate.statistics.length_curve import Point, crossing
 from ordinate.teaching import evidence
 from ordinate.teaching.charts import curves, heat, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -26,6 +25,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -45,7 +45,7 @@ def show_policies(policy: str) -> Shown:
     return Shown(words)
 
 
-def answer_reach() -> Answer:
+def answer_reach() -> Revealed:
     cells = {row.task: (row.cells["rope"], row) for row in shipped_overview() if "rope" in row.cells}
     known = {task: cell for task, (cell, _) in cells.items() if cell.reach is not None}
     holds = [task for task, cell in known.items() if cell.reach and cell.reach >= 4]
@@ -61,7 +61,7 @@ def answer_reach() -> Answer:
     )
     columns = {"task": "", "seeds that learned it": "", "holds to (median)": ""}
     right = 0 if len(holds) == len(known) else 1 if holds else 2
-    return Answer(right, Shown(words, tables=(table("RoPE on every shipped task", columns, rows),)))
+    return Revealed(right, Shown(words, tables=(table("RoPE on every shipped task", columns, rows),)))
 
 
 def turns(scaling: str, factor: float, length: int) -> Tensor:
