@@ -20,7 +20,7 @@ def show_exercise(lesson: str, exercise: Exercise) -> None:
     """The task, its editor, the check, and the solution for those who want it."""
     key = f"{lesson}-{exercise.name}"
     with st.container(border=True):
-        badge = ":red-badge[Debug]" if exercise.kind == "debug" else ":violet-badge[Write]"
+        badge = ":red-badge[Debug]" if exercise.kind == "debug" else ":violet-badge[Code]"
         st.markdown(f"{badge} {exercise.prompt}")
         st.html(MONOSPACE)
         # never in the address: a link that somebody sends must not bring code along

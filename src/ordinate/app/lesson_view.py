@@ -12,7 +12,6 @@ from ordinate.app.figure_view import plain
 from ordinate.app.navigation import open_page
 from ordinate.report.table import Table, is_number, markdown_text
 from ordinate.teaching.lesson import (
-    Answer,
     Control,
     Evidence,
     Exercise,
@@ -21,6 +20,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Value,
 )
@@ -122,7 +122,13 @@ def _control(lesson: str, block: str, control: Control) -> Value:
         return chosen
     kind = int if control.whole else float
     number: Value = st.slider(
-        control.label, kind(control.low), kind(control.high), kind(control.value), kind(control.step), **settings
+        control.label,
+        kind(control.low),
+        kind(control.high),
+        kind(control.value),
+        kind(control.step),
+        format=None if control.whole else "%g",
+        **settings,
     )
     return number
 
@@ -134,7 +140,7 @@ def _evidence(lesson: str, block: Evidence) -> None:
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
-def _answer(lesson: str, name: str) -> Answer:
+def _answer(lesson: str, name: str) -> Revealed:
     return lessons.get(lesson).block(Predict, name).answer()
 
 

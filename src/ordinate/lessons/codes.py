@@ -15,7 +15,6 @@ from ordinate.studies import study_file
 from ordinate.teaching import evidence
 from ordinate.teaching.charts import curves, heat, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -24,6 +23,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -66,7 +66,7 @@ def show_code(name: str, position: int) -> Shown:
     return Shown(words, (drawn, chart), across=2)
 
 
-def answer_size() -> Answer:
+def answer_size() -> Revealed:
     names = ("sinusoidal", "binary", "decimal", "decimal_norm")
     found = {name: measured(name).by_definition for name in names}
     right = names.index(max(found, key=lambda name: found[name]))
@@ -79,12 +79,12 @@ def answer_size() -> Answer:
         "comparison that does not match sizes cannot tell them apart. The digit codes keep their definition here "
         "unless one gives `size=1`."
     )
-    return Answer(
+    return Revealed(
         right, Shown(words, tables=(table("Size over that of token embeddings, 64 channels", columns, rows),))
     )
 
 
-def answer_neighbors() -> Answer:
+def answer_neighbors() -> Revealed:
     binary, gray = (measured(name).largest_step for name in ("binary", "gray"))
     words = (
         f"In `binary` the step at position {binary[0]} is {binary[1]:.1f} times the usual one: 127 and 128 differ in "
@@ -92,7 +92,7 @@ def answer_neighbors() -> Answer:
         f"bits. In `gray` every step flips one bit: {gray[1]:.1f} times. If *uneven steps* were why binary codes fail, "
         "Gray codes would do better; that is a prediction, and runs decide it."
     )
-    return Answer(1 if binary[1] > gray[1] else 0, Shown(words))
+    return Revealed(1 if binary[1] > gray[1] else 0, Shown(words))
 
 
 def show_reasons(reason: str) -> Shown:

@@ -16,7 +16,6 @@ from ordinate.statistics.types import TaskAnalysis
 from ordinate.teaching import evidence
 from ordinate.teaching.charts import curves, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -25,6 +24,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -84,7 +84,7 @@ def show_seed(task: str, seed: int) -> Shown:
     return Shown(words, tables=(table(f"{task}, seed {own_seed}", columns, rows),))
 
 
-def answer_unfit() -> Answer:
+def answer_unfit() -> Revealed:
     _, analysis = stored("k_back")
     at = analysis.shown
     scores = {cell.encoding: [score for score in cell.scores if score is not None] for cell in at.cells}
@@ -98,7 +98,7 @@ def answer_unfit() -> Answer:
         "everywhere *keeps* its score. The rule: only seeds that learned the task are ranked beyond it; the others "
         "are shown, with the words *did not fit*."
     )
-    return Answer(0 if beaten else 1, Shown(words, tables=(evidence.score_table(analysis),)))
+    return Revealed(0 if beaten else 1, Shown(words, tables=(evidence.score_table(analysis),)))
 
 
 def show_chance(encodings: int, sequences: int) -> Shown:
@@ -173,7 +173,7 @@ def show_rare(rate: float, seeds: int) -> Shown:
     return Shown(words, (drawn,))
 
 
-def answer_leaderboard() -> Answer:
+def answer_leaderboard() -> Revealed:
     rows = [(row.family, row.task, row.verdict) for row in shipped_overview()]
     verdicts = {row[2] for row in rows}
     words = (
@@ -181,7 +181,7 @@ def answer_leaderboard() -> Answer:
         "happened to choose. The rule: ranks by family of tasks, never one number."
     )
     columns = {"family": "", "task": "", "verdict": ""}
-    return Answer(1 if len(verdicts) > 1 else 0, Shown(words, tables=(table("Shipped comparisons", columns, rows),)))
+    return Revealed(1 if len(verdicts) > 1 else 0, Shown(words, tables=(table("Shipped comparisons", columns, rows),)))
 
 
 def read_whole() -> Shown:

@@ -11,10 +11,12 @@ from ordinate.core.task import Batch
 from ordinate.model import ModelConfig, Transformer, record
 from ordinate.probes.gradient_norms import gradient_norms
 from ordinate.probes.hidden_states import StateProbe, effective_rank, probe_state, states_of
-from ordinate.teaching import evidence
+from ordinate.report.depth.scores import data, extrapolation, norms
+from ordinate.report.depth.states import fading, gradients, rank
+from ordinate.store.examples import open_examples
+from ordinate.studies.depth_runs import depth_runs
 from ordinate.teaching.charts import curves, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -23,6 +25,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -69,7 +72,7 @@ def show_states(encoding: str, layers: int, norm: str, residual: str) -> Shown:
     return Shown(words, (drawn,))
 
 
-def answer_fades() -> Answer:
+def answer_fades() -> Revealed:
     kept = probed("sinusoidal", 12, "before each layer", True)
     lost = probed("sinusoidal", 12, "none", False)
     rows = [
@@ -86,10 +89,10 @@ def answer_fades() -> Answer:
     columns = {"stack": "", "layer 0": ".2f", "layer 6": ".2f", "layer 12": ".2f"}
     share = kept[12].position / kept[0].position
     right = 0 if share < 0.1 else 1 if share < 0.9 else 2
-    return Answer(right, Shown(words, tables=(table("Position read (R²), sinusoidal, 12 layers", columns, rows),)))
+    return Revealed(right, Shown(words, tables=(table("Position read (R²), sinusoidal, 12 layers", columns, rows),)))
 
 
-def answer_collapse() -> Answer:
+def answer_collapse() -> Revealed:
     ranks = {
         "with": probed("none", 8, "none", True)[-1].effective_rank,
         "without": probed("none", 8, "none", False)[-1].effective_rank,
@@ -99,7 +102,7 @@ def answer_collapse() -> Answer:
         f"{ranks['with']:.1f} with them, of {LENGTH} tokens in {DIM} channels. Averaging again and again makes all "
         "tokens alike (rank collapse); the residual connection keeps each token's own state."
     )
-    return Answer(0 if ranks["without"] < 0.5 * ranks["with"] else 1, Shown(words))
+    return Revealed(0 if ranks["without"] < 0.5 * ranks["with"] else 1, Shown(words))
 
 
 def show_gradients(layers: int, norm: str, residual: str) -> Shown:
@@ -135,15 +138,19 @@ def show_attention(layers: int, encoding: str) -> Shown:
 
 
 def stored() -> Shown:
-    """Trained models of several depths, as far as they were run."""
-    shallow = evidence.scores("s4-architectures", "depth, layers=1")
-    deep = evidence.scores("s4-architectures", "depth, layers=4")
-    markers = evidence.scores("s0-markers", "as stated, layers=1", picture=False)
-    shown = [own for own in (shallow, deep) if own.tables] or [shallow]
-    words = "\n\n".join(own.sentence for own in shown)
-    words += f"\n\nThe markers study at depth 1: {markers.sentence}"
-    tables = [own for each in (*shown, markers) for own in each.tables]
-    return Shown(words, tuple(own for each in shown for own in each.figures), tuple(tables))
+    """S1's claims about depth with the verdicts of trained models, as far as these were run."""
+    runs = depth_runs(open_examples())
+    claims = [claim(runs) for claim in (fading, gradients, data, rank, norms, extrapolation)]
+    found = [claim for claim in claims if claim.verdict is not None]
+    words = [f"**{claim.title}.** {claim.measure} {claim.verdict}" for claim in found]
+    if len(found) < len(claims):
+        waiting = "; ".join(claim.title for claim in claims if claim.verdict is None)
+        words.append(
+            f"**Not run yet** (no stored results in this version): {waiting}. `ordinate study run depth` trains the "
+            "models, and `ordinate study probe depth` measures them."
+        )
+    tables = [own for claim in found for own in claim.tables if own.rows]
+    return Shown("\n\n".join(words), tuple(own for claim in found for own in claim.charts), tuple(tables))
 
 
 def check_rank(rank: Callable[[Tensor], float]) -> str:

@@ -11,7 +11,6 @@ from ordinate.report.encoding_figures import encoding_figures
 from ordinate.teaching import evidence
 from ordinate.teaching.charts import heat, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -20,6 +19,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -53,7 +53,7 @@ def show_flat(width: int) -> Shown:
     return Shown(words, (drawn,))
 
 
-def answer_resize() -> Answer:
+def answer_resize() -> Revealed:
     rows = [(width, 1, width) for width in (8, 12, 16)]
     words = (
         "One column to the right is always 1 away. One row down is the **width**: trained on 8 columns, the distance 8 "
@@ -61,7 +61,7 @@ def answer_resize() -> Answer:
     )
     columns = {"columns of the image": "d", "to the right": "d", "below": "d"}
     changes = {row[2] for row in rows}
-    return Answer(1 if len(changes) > 1 else 0, Shown(words, tables=(table("Flattened distances", columns, rows),)))
+    return Revealed(1 if len(changes) > 1 else 0, Shown(words, tables=(table("Flattened distances", columns, rows),)))
 
 
 def show_map(encoding: str, base: int) -> Shown:

@@ -22,7 +22,6 @@ from ordinate.studies.lm.shipped import Shipped
 from ordinate.studies.lm.study import study_outcome
 from ordinate.teaching.charts import curves, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -31,6 +30,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -106,7 +106,7 @@ def show_loss(encoding: str, smooth: int) -> Shown:
     return Shown(words, (drawn,))
 
 
-def answer_context() -> Answer:
+def answer_context() -> Revealed:
     start, inside, _ = parts("rope")
     words = (
         f"{start:.2f} bits per byte at the first four positions, {inside:.2f} on the rest (`rope`). With nothing "
@@ -114,10 +114,10 @@ def answer_context() -> Answer:
         "byte is hard to guess. So a mean loss over short windows is worse than over long ones even for the same "
         "model: compare losses **of the same tokens**, or by position."
     )
-    return Answer(0 if start > inside else 1, Shown(words))
+    return Revealed(0 if start > inside else 1, Shown(words))
 
 
-def answer_longer() -> Answer:
+def answer_longer() -> Revealed:
     names = ("alibi", "sinusoidal")
     rows = [(name, *parts(name)) for name in names]
     ratios = {name: row[3] / row[2] for name, row in zip(names, rows, strict=True)}
@@ -128,7 +128,7 @@ def answer_longer() -> Answer:
     )
     columns = {"encoding": "", "first 4": ".2f", f"to {TRAINED}": ".2f", f"{TRAINED} to {LONG}": ".2f"}
     right = 1 if ratios["sinusoidal"] > 1.05 * ratios["alibi"] else 0 if max(ratios.values()) <= 1 else 2
-    return Answer(right, Shown(words, tables=(table("Bits per byte by position", columns, rows),)))
+    return Revealed(right, Shown(words, tables=(table("Bits per byte by position", columns, rows),)))
 
 
 def stored() -> Shown:

@@ -17,7 +17,6 @@ from ordinate.core.task import UNSCORED
 from ordinate.teaching import evidence
 from ordinate.teaching.charts import curves, heat, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -26,6 +25,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -137,7 +137,7 @@ def show_training(steps: int) -> Shown:
     return Shown(words, (drawn,), (table("Accuracy on new sequences: recall the token before", columns, rows),))
 
 
-def answer_rows() -> Answer:
+def answer_rows() -> Revealed:
     own = trained("learnable")
     moved = (own["after"] - own["before"]).norm(dim=-1)
     drawn = curves("How far each row moved", "position", "distance from where it started", {"rows": moved})
@@ -147,7 +147,7 @@ def answer_rows() -> Answer:
         "gradient ever reached them. The table is long enough for longer sequences and knows nothing about them. "
         "Ordinate calls that *untrained* and shows it as a badge."
     )
-    return Answer(0 if unused == 0 else 1, Shown(words, (drawn,)))
+    return Revealed(0 if unused == 0 else 1, Shown(words, (drawn,)))
 
 
 def show_segments(segments: str) -> Shown:

@@ -17,7 +17,6 @@ from ordinate.statistics.length_curve import Point, crossing
 from ordinate.teaching import evidence
 from ordinate.teaching.charts import curves, heat, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -26,6 +25,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -45,7 +45,7 @@ def show_policies(policy: str) -> Shown:
     return Shown(words)
 
 
-def answer_reach() -> Answer:
+def answer_reach() -> Revealed:
     cells = {row.task: (row.cells["rope"], row) for row in shipped_overview() if "rope" in row.cells}
     known = {task: cell for task, (cell, _) in cells.items() if cell.reach is not None}
     holds = [task for task, cell in known.items() if cell.reach and cell.reach >= 4]
@@ -61,7 +61,7 @@ def answer_reach() -> Answer:
     )
     columns = {"task": "", "seeds that learned it": "", "holds to (median)": ""}
     right = 0 if len(holds) == len(known) else 1 if holds else 2
-    return Answer(right, Shown(words, tables=(table("RoPE on every shipped task", columns, rows),)))
+    return Revealed(right, Shown(words, tables=(table("RoPE on every shipped task", columns, rows),)))
 
 
 def turns(scaling: str, factor: float, length: int) -> Tensor:
@@ -99,7 +99,9 @@ def show_coverage(coverage: str, limit: int) -> Shown:
     largest = torch.bincount((ids[:, -1] - ids[:, 0]).flatten(), minlength=128).nonzero().max()
     drawn = heat(
         "Positions of ten sequences", "token", "sequence", {"": ids[:10].float()},
-        rows=[str(n + 1) for n in range(10)], signed=False, value="position", row_height=200, most=128,
+        rows=[str(n + 1) for n in range(10)],
+        columns=["" if at % 8 else str(at) for at in range(32)], signed=False, value="position", row_height=200,
+        most=128,
     )  # fmt: skip
     counts = curves("How often each position is trained", "position", "times", {"seen": seen.float()})
     words = (
@@ -116,7 +118,7 @@ def stored() -> Shown:
     words = [f"*{name}*: {shown.sentence}" for name, shown in found.items()]
     tables = [replace(own, title=f"{own.title}, {name}") for name, shown in found.items() for own in shown.tables]
     figures = [replace(own, title=f"{own.title}, {name}") for name, shown in found.items() for own in shown.figures]
-    return Shown("\n\n".join(words), tuple(figures), tuple(tables), across=3)
+    return Shown("\n\n".join(words), tuple(figures), tuple(tables))
 
 
 def check_reach(reach: Callable[[list[int], list[float], float], float]) -> str:

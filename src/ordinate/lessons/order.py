@@ -17,7 +17,6 @@ from ordinate.report.chart import Chart
 from ordinate.teaching import evidence
 from ordinate.teaching.charts import curves, heat, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -26,6 +25,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )  # fmt: skip
@@ -85,7 +85,7 @@ def last_word_differs(encoding: str, layers: int, causal: bool) -> float:
     return float((one[0, -1] - other[0, -1]).abs().max())
 
 
-def answer_bag() -> Answer:
+def answer_bag() -> Revealed:
     found = {name: last_word_differs(name, 2, causal=False) for name in ("none", "sinusoidal")}
     words = (
         f"Without an encoding the states at *awesome* differ by {found['none']:.1e}, which is rounding; with sines and "
@@ -96,10 +96,12 @@ def answer_bag() -> Answer:
     )
     rows = list(found.items())
     columns = {"encoding": "", "difference at the last word": ".2g"}
-    return Answer(0 if found["none"] < SAME else 1, Shown(words, tables=(table("Two layers, no mask", columns, rows),)))
+    return Revealed(
+        0 if found["none"] < SAME else 1, Shown(words, tables=(table("Two layers, no mask", columns, rows),))
+    )
 
 
-def answer_causal() -> Answer:
+def answer_causal() -> Revealed:
     depths = (1, 2, 3)
     rows = [(n, last_word_differs("none", n, False), last_word_differs("none", n, True)) for n in depths]
     sees = [causal > SAME for _, _, causal in rows]
@@ -113,7 +115,7 @@ def answer_causal() -> Answer:
     )
     columns = {"layers": "d", "without a mask": ".2g", "causal": ".2g"}
     title = "Difference at the last word, no encoding"
-    return Answer(right, Shown(words, tables=(table(title, columns, rows),)))
+    return Revealed(right, Shown(words, tables=(table(title, columns, rows),)))
 
 
 def causal_mean(values: Float[Tensor, "*b n d"]) -> Float[Tensor, "*b n d"]:

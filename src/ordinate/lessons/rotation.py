@@ -16,7 +16,6 @@ from ordinate.report.encoding_figures import encoding_figures
 from ordinate.teaching import evidence
 from ordinate.teaching.charts import Numbers, curves
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -25,6 +24,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -69,7 +69,7 @@ def show_rope(base: int, start: int) -> Shown:
     return Shown(words, (chart,))
 
 
-def answer_decay() -> Answer:
+def answer_decay() -> Revealed:
     found = probe_encoding("rope", Setting(head_dim=32, heads=4, length=64, reach=256)).scores
     assert found is not None and found.equal.mean_ends and found.random.std_ends
     mean = [value for value in found.equal.mean if value is not None]
@@ -89,7 +89,7 @@ def answer_decay() -> Answer:
     drawn: dict[str, Numbers] = {}
     drawn |= {"equal contents, mean": [value / mean[0] for value in mean[:128]], "a key made for distance 40": peak}
     chart = curves("Scores under RoPE", "distance", "score over the largest", drawn)
-    return Answer(1 if rises else 0, Shown(words, (chart,)))
+    return Revealed(1 if rises else 0, Shown(words, (chart,)))
 
 
 def show_family(encoding: str) -> Shown:

@@ -18,7 +18,6 @@ from ordinate.report.table import Table
 from ordinate.teaching import evidence
 from ordinate.teaching.charts import curves, floats, look_of, table
 from ordinate.teaching.lesson import (
-    Answer,
     Evidence,
     Exercise,
     Explore,
@@ -27,6 +26,7 @@ from ordinate.teaching.lesson import (
     Picker,
     Predict,
     Prose,
+    Revealed,
     Shown,
     Slider,
 )
@@ -81,7 +81,7 @@ def show_walk(dim: str, base: int) -> Shown:
     return Shown(words, figures, tables, across=4)
 
 
-def answer_unique() -> Answer:
+def answer_unique() -> Revealed:
     setting = Setting(head_dim=16, heads=1, length=2048, reach=2048, token_size=None)
     encoding = make("sinusoidal", {}, setting)
     found = probe_vectors(encoding, encoding, setting)
@@ -92,7 +92,7 @@ def answer_unique() -> Answer:
         f"{found.smallest_distance:.3f} apart (in units of a vector's length). Each channel repeats; all of them "
         "together do not."
     )
-    return Answer(1 if found.smallest_distance > 1e-3 else 0, Shown(words))
+    return Revealed(1 if found.smallest_distance > 1e-3 else 0, Shown(words))
 
 
 def shift_error(name: str, shift: int, dim: int = 16) -> float:
@@ -127,7 +127,7 @@ def show_shift(shift: int, pair: int) -> Shown:
     return Shown(words, (drawn,), (table(f"Shift by {shift}", columns, rows),))
 
 
-def answer_sinonly() -> Answer:
+def answer_sinonly() -> Revealed:
     with_cosine, without = shift_error("sinusoidal", 3), shift_error("sinonly", 3)
     words = (
         f"The best matrix for 400 positions has a relative error of {with_cosine:.1e} with sines and cosines, and of "
@@ -135,10 +135,10 @@ def answer_sinonly() -> Answer:
         "without the cosine channel nobody has it. Whether a *trained* model suffers from that is another question: "
         "see the lesson on odd codes."
     )
-    return Answer(0 if without > 0.01 > with_cosine else 1, Shown(words))
+    return Revealed(0 if without > 0.01 > with_cosine else 1, Shown(words))
 
 
-def answer_similarity() -> Answer:
+def answer_similarity() -> Revealed:
     setting = Setting(head_dim=64, heads=1, length=128, reach=128, token_size=None)
     found = similarity_by_distance(vectors(make("sinusoidal", {}, setting), 128))
     rises = sum(after > before + 1e-6 for before, after in pairwise(found))
@@ -148,7 +148,7 @@ def answer_similarity() -> Answer:
         f"**rises** {rises} times out of {len(found) - 1}. Near positions are alike; beyond that, less alike does not "
         "mean farther."
     )
-    return Answer(1 if rises else 0, Shown(words, (drawn,)))
+    return Revealed(1 if rises else 0, Shown(words, (drawn,)))
 
 
 def show_size(size: float, dim: int) -> Shown:

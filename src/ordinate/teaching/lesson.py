@@ -22,7 +22,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Revealed:
     """Which choice of a prediction is right, as measured, and the measurement."""
 
     right: int
@@ -44,7 +44,7 @@ class Predict:
     name: str
     question: str
     choices: tuple[str, ...]
-    answer: Callable[[], Answer]
+    answer: Callable[[], Revealed]
 
 
 @dataclass(frozen=True)
