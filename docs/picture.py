@@ -1,4 +1,4 @@
-"""The README's picture: `python docs/picture.py` draws it from demo.json alone.
+"""The picture of compare.md: `python docs/picture.py` draws it from demo.json alone.
 
 `python docs/picture.py runs`, after `make demo`, first copies the scores of that comparison to demo.json.
 """

@@ -66,7 +66,7 @@ def test_a_model_is_ticked_read_and_asked(browser: Browser, address: str, folder
     page.reload()
     expect(page.get_by_text("Validation, bits per byte")).to_be_visible(timeout=SLOW)
     ready(page)
-    page.get_by_label("Prompt").fill("one two")
+    page.get_by_role("textbox", name="Prompt").fill("one two")
     page.get_by_role("button", name="Write").click()
     expect(page.locator("[data-testid=stCode]", has_text="one two").first).to_be_visible(timeout=SLOW)
     page.get_by_role("radio", name="studies").click()

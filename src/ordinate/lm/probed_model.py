@@ -27,6 +27,7 @@ from ordinate.probes.trained_run import FEWEST, check_sequences
 LONGEST = 256  # tokens of a sequence, unless more are asked for
 SHORTEST = 8  # below this no head can be told from another
 LOGITS = 2**25  # that are held at once
+TOKENS = 8_192  # that interventions and readers see, unless a number of sequences is given
 GUESSING = 0.9  # of the loss of an even guess: a model above it has learned nothing
 
 
@@ -171,6 +172,7 @@ def probe_language_model(
     """All probes; no file is changed."""
     if sequences is not None:
         check_sequences(sequences)
+    sequences = sequences or max(2 * FEWEST, TOKENS // subject.length)
     trained = subject.trained
     return LanguageModelProbe(
         **vars(probe_own_model(subject, sequences, only)), name=trained.name, sha256=trained.sha256,
