@@ -20,8 +20,9 @@
 # %%
 import torch
 
-from ordinate import tasks
+from ordinate import ModelConfig, Transformer, tasks
 from ordinate.core.seeds import generator
+from ordinate.core.task import UNSCORED
 from ordinate.report.study_report import figures, words
 from ordinate.report.study_tables import tables
 from ordinate.report.table import Column, Table
@@ -51,9 +52,6 @@ for tokens in batch.tokens:
 # Depth 1 with the learned table, 60 steps of the 1,008.
 
 # %%
-from ordinate import ModelConfig, Transformer  # noqa: E402
-from ordinate.core.task import UNSCORED  # noqa: E402
-
 model = Transformer(
     ModelConfig(task.vocabulary, "learned", dim=64, heads=4, layers=1, length=32, dropout=0.0, classes=task.classes)
 )
