@@ -20,12 +20,12 @@ from ordinate.teaching.notebook import percent_script
 FOLDER = Path(__file__).parents[1] / "notebooks"
 COLAB = ("quick_start", "encodings_by_hand")  # those that run anywhere in a minute
 SECONDS = 600  # for one cell, on a very busy machine
-INSTALL = '''# %%
+INSTALL = """# %%
 import sys
 
 if "google.colab" in sys.modules:
     %pip install --quiet 'ordinate[report]'
-'''
+"""
 
 
 def scripts() -> dict[str, str]:
