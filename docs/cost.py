@@ -1,4 +1,4 @@
-"""Cost of every encoding: `ordinate bench --json > docs/cost.json`, then `python docs/cost.py`.
+"""Cost of every encoding: `ordinate bench --json > src/ordinate/cost.json`, then `python docs/cost.py`.
 
 Writes COST.md from cost.json alone.
 """
@@ -6,10 +6,9 @@ Writes COST.md from cost.json alone.
 import json
 from pathlib import Path
 
-from ordinate.report.overhead import markdown
+from ordinate.report.overhead import MEASURED, markdown
 
-HERE = Path(__file__).parent
-MEASURED, PAGE = HERE / "cost.json", HERE / "COST.md"
+PAGE = Path(__file__).parent / "COST.md"
 
 HEAD = """# Cost
 

@@ -15,7 +15,7 @@ from ordinate.core.encoding import EXTRAPOLATION, FAMILIES
 from ordinate.probes.encoding_effects import Setting
 from ordinate.report.draw_matplotlib import save
 from ordinate.report.encoding_figures import EncodingFigures, encoding_figures
-from ordinate.report.overhead import cells
+from ordinate.report.overhead import cells, measured
 from ordinate.report.table import markdown_text
 
 DOCS = Path(__file__).parent
@@ -36,7 +36,7 @@ def write(folder: Path) -> dict[str, list[str]]:
     """Writes all pages and pictures to `folder`, and gives the names of the encodings by family."""
     folder.mkdir(parents=True)
     found = json.loads((DOCS / "encodings.json").read_text())
-    costs = {row["encoding"]: row for row in json.loads((DOCS / "cost.json").read_text())["rows"]}
+    costs = measured()
     families: dict[str, list[str]] = {family: [] for family in FAMILIES}
     for name in encodings.names():
         about, drawn = encodings.describe(name), encoding_figures(name, SETTING)

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from ordinate import encodings
+from ordinate.report.overhead import MEASURED
 from ordinate.training import baselines
 from ordinate.training.measured_model import make_model
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 PARTS = import_module("benchmarks.__main__").PARTS
 step = import_module("benchmarks.step")
-COSTS = json.loads((Path(__file__).parents[1] / "docs" / "cost.json").read_text())["rows"]
+COSTS = json.loads(MEASURED.read_text())["rows"]
 
 
 @pytest.mark.slow

@@ -137,7 +137,7 @@ symbols = 2
 @pytest.mark.slow
 def test_commands_about_language_models_run(tmp_path: Path) -> None:
     """What is on another machine, or asks for several processes, is left out."""
-    lines = [line for line in commands(LANGUAGE_MODELS) if "fineweb" not in line]
+    lines = [line for line in dict.fromkeys(commands(LANGUAGE_MODELS)) if "fineweb" not in line]
     lines += [line for page in PAGES[1:] if page != LANGUAGE_MODELS for line in commands(page) if MODELS in line]
     assert len(lines) >= 20
     (tmp_path / "eval.toml").write_text(EVALUATION)

@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ordinate.app import model_samples, stores
+from ordinate.app import model_samples, model_why, stores
 from ordinate.app.figure_view import plain
 from ordinate.core.errors import InputError
 from ordinate.lm import hardware
 from ordinate.lm.evaluation.config import EvalConfig, InductionConfig, TextConfig
+from ordinate.lm.probed_model import open_subject, probe_language_model
 from ordinate.lm.segment import Segment, announce
+from ordinate.lm.stored_models import StoredModel
+from ordinate.results.serialize import write
 from ordinate.store import Store
 from ordinate.store.claim import Claim
 from ordinate.studies.lm.comparison import ModelArm
@@ -209,3 +212,17 @@ def test_a_sample_is_written_by_a_process(root: Path, monkeypatch: pytest.Monkey
     page.text_area[0].set_value("one ")
     page.button[-1].click().run()
     assert "one and <b> so on" in [code.value for code in page.code] and not page.exception
+
+
+def test_the_probes_of_a_model_are_made_on_a_button(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(model: StoredModel) -> None:
+        subject = open_subject(model.folder, root.parent / "data" / "words")
+        (model.folder / model_why.FILE).write_text(json.dumps(write(probe_language_model(subject, 4))))
+
+    monkeypatch.setattr(model_why, "start", start)
+    page = opened(model=ROPE)
+    page.button(key="probe-model").click().run()
+    assert "of loss in nats per token" in words(page) and not page.exception
+    path = root / ROPE / model_why.FILE
+    path.write_text(path.read_text().replace('"sha256": "', '"sha256": "0'))  # of other weights
+    assert opened(model=ROPE).button(key="probe-model")

@@ -62,8 +62,8 @@ def learning(found: LMOutcome) -> Chart | None:
 
     curves = _curves(found, curve)
     series = seed_series(curves, styles(curves), band=False)
-    title, x = "Training loss", "tokens trained on"
-    return Chart("training loss", title, x, "loss (nats per token)", series, note=SEEDS) if series else None
+    title, x, note = "Training loss", "tokens trained on", "Means; every seed is drawn behind them."
+    return Chart("training loss", title, x, "loss (nats per token)", series, note=note) if series else None
 
 
 def _curves(found: LMOutcome, curve: Callable[[str, LanguageModelRecord], Curve]) -> dict[str, list[Curve]]:

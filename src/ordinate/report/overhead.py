@@ -1,12 +1,30 @@
 """The costs of encodings as tables, for the terminal and for a page."""
 
+import json
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 OverheadRow = Mapping[str, Any]
 
+MEASURED = Path(__file__).parents[1] / "cost.json"  # of all encodings on our machine: docs/COST.md shows it
+
 COLUMNS = ("encoding", "parameters", "per layer", "training step", "memory", "decoding step", "path")
+
+
+@cache
+def measured() -> Mapping[str, OverheadRow]:
+    """What was measured of each encoding, for text before grids."""
+    rows: list[OverheadRow] = json.loads(MEASURED.read_text())["rows"]
+    return {row["encoding"]: row for row in sorted(rows, key=lambda row: -row["axes"])}
+
+
+def step_ratio(encoding: str) -> str:
+    """`1.04`: the time of a training step over that without encoding; empty if it was not measured."""
+    row = measured().get(encoding.partition("(")[0])
+    return "" if row is None or row["step"] is None else _ratio(row["step"])
 
 
 def cells(row: OverheadRow) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ordinate.core.config import to_dict
 from ordinate.core.parsing import write_value
 from ordinate.report import comparison_tables
+from ordinate.report.overhead import step_ratio
 from ordinate.report.table import Column, Table, TableRow
 from ordinate.statistics.phrases import called, listed, p_words
 from ordinate.statistics.reach import Reach
@@ -64,8 +65,8 @@ def _published(outcome: StudyOutcome) -> Table:
     columns += [Column(part.part.name, part.part.name) for part in shown]
     note = (
         "Mean and range over seeds. Agrees: the published value lies in that range, with a margin (0.02 of accuracies "
-        "and losses, half of steps and minutes, 2 % of parameters). Possible: it does not, but a further seed could "
-        "have it (95 % prediction interval)."
+        "and losses, half of steps, 2 % of parameters; minutes are of another machine). Possible: it does not, but a "
+        "further seed could have it (95 % prediction interval)."
     )
     return Table("published", "Published against measured", tuple(columns), tuple(rows), note=note)
 
@@ -75,7 +76,7 @@ def _cell(part: PartOutcome, figure: Published) -> str:
     if part.part.published or part.part.base:
         return f"{text} {found}" if found is not None else text
     own = part.part.encoding(figure.encoding) or part.part.encoding(figure.encoding.partition("(")[0])
-    if measures.find(figure.measure).relative and figure.measure != "first perfect":
+    if figure.measure in ("parameters", "minutes"):
         return ""  # parameters and minutes of models of another size
     return f"{text} ({own})" if text and own != figure.encoding else text
 
@@ -170,12 +171,15 @@ def _matrix(outcome: StudyOutcome) -> Table:
             "length": f"{'no limit' if limit is None else f'{limit:,}'} ({profile.extrapolation})",
             "generalization": f"{beyond} at {task.shown.length}",
             "parameters": f"{profile.own_parameters:,}",
-            "speed": f"{profile.step_ms:.1f} ms per step",
+            "speed": f"{step_ratio(name) or '?'} times a step without encoding",
         }
         rows.append((name, *(f"{published.get(key, '-')}; {measured[key]}" for key in MATRIX)))
     titles = ("maximum length", "generalization", "own parameters", "speed")
     columns = (Column("encoding", "encoding"), *(Column(k, title) for k, title in zip(MATRIX, titles, strict=True)))
-    note = "Published in words; measured in the first comparison. Time per step includes validation."
+    note = (
+        "Published in words; measured in the first comparison, but for speed: that of training steps in turns on one "
+        "machine (docs/COST.md)."
+    )
     return Table("matrix", "Matrix of methods", columns, tuple(rows), note=note)
 
 

@@ -34,7 +34,10 @@ class PartOutcome:
 
     def agreement(self, figure: Published) -> Agreement | None:
         """Whether a published figure is among those of the seeds of this comparison, or could be."""
-        tolerance = max(figure.within, measures.find(figure.measure).tolerance(figure.value))
+        measure = measures.find(figure.measure)
+        if measure.by_machine:
+            return None
+        tolerance = max(figure.within, measure.tolerance(figure.value))
         return agreement(figure.value, self.measured(figure.encoding, figure.measure), tolerance)
 
     def measured(self, encoding: str, measure: str) -> tuple[float, ...]:
