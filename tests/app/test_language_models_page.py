@@ -16,7 +16,7 @@ from ordinate.core.errors import InputError
 from ordinate.lm import hardware
 from ordinate.lm.evaluation.config import EvalConfig, InductionConfig, TextConfig
 from ordinate.lm.probed_model import open_subject, probe_language_model
-from ordinate.lm.segment import Segment, announce
+from ordinate.lm.segment import SegmentBounds, announce
 from ordinate.lm.stored_models import StoredModel
 from ordinate.results.serialize import write
 from ordinate.store import Store
@@ -172,7 +172,7 @@ def test_a_damaged_file_is_named_and_the_others_are_shown(root: Path, name: str,
 def test_a_model_under_way_is_watched(root: Path) -> None:
     folder = root / ROPE
     (folder / "result.json").unlink()
-    announce(folder, Segment(14, 40))
+    announce(folder, SegmentBounds(14, 40))
     claim = Claim(folder / "claim")
     with claim.locked() as lock:
         assert claim.take(lock)

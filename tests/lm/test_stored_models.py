@@ -10,7 +10,7 @@ from ordinate.core.errors import InputError
 from ordinate.lm.branching import BranchedTraining
 from ordinate.lm.budgets import branches
 from ordinate.lm.config import Options
-from ordinate.lm.segment import Segment, segment_of
+from ordinate.lm.segment import SegmentBounds, segment_of
 from ordinate.lm.stored_models import read_model, read_with_trunk, stored_models
 from ordinate.store.claim import Claim
 from ordinate.store.files import Journal
@@ -40,7 +40,9 @@ def test_a_budget_has_the_curve_of_its_trunk_up_to_its_branch_point(root: Path) 
     assert losses[: small.branch.begin] == tuple(v for _, v in trunk.points(models)["loss"][: small.branch.begin])
     own = [line["loss"] for line in Journal(small.folder / "metrics.jsonl").read()]
     assert list(losses[small.branch.begin :]) == own
-    assert small.segment == Segment(small.branch.begin, 8) and read_with_trunk(small.folder)[1].keys() == {trunk.name}
+    assert small.segment == SegmentBounds(small.branch.begin, 8) and read_with_trunk(small.folder)[1].keys() == {
+        trunk.name
+    }
 
 
 def test_a_model_under_way_says_where_it_trains_to(corpus: Corpus, tmp_path: Path) -> None:
@@ -54,7 +56,7 @@ def test_a_model_under_way_says_where_it_trains_to(corpus: Corpus, tmp_path: Pat
 
     with pytest.raises(Interrupted):
         BranchedTraining(config, corpus, tmp_path, Options(device=DEVICE)).run(planned, stop=stop)
-    assert set(seen) == {"running Segment(begin=0, end=11)"}
+    assert set(seen) == {"running SegmentBounds(begin=0, end=11)"}
     assert read_model(tmp_path / "nano_rope_trunk_s42").state == "trunk"
 
 

@@ -11,21 +11,21 @@ NAME = "segment.json"
 
 
 @dataclass(frozen=True)
-class Segment:
+class SegmentBounds:
     """Steps of a trunk or a branch: from where the process began, or went on, to where it stops."""
 
     begin: int
     end: int
 
 
-def announce(folder: Path, segment: Segment) -> None:
+def announce(folder: Path, segment: SegmentBounds) -> None:
     """Replace what was said before."""
     write_json(folder / NAME, write(segment))
 
 
-def segment_of(folder: Path) -> Segment | None:
+def segment_of(folder: Path) -> SegmentBounds | None:
     """None if nothing was said, or not so that it can be read: nothing depends on it."""
     try:
-        return read(Segment, read_json(folder / NAME), "segment")
+        return read(SegmentBounds, read_json(folder / NAME), "segment")
     except (InputError, ValueError, OSError):
         return None

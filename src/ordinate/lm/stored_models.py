@@ -13,7 +13,7 @@ from ordinate.lm.budgets import Branch
 from ordinate.lm.checkpoint_folder import LATEST, RUN, result_of
 from ordinate.lm.config import TrunkConfig
 from ordinate.lm.evaluation.stored import NAME, read_evaluation
-from ordinate.lm.segment import Segment, segment_of
+from ordinate.lm.segment import SegmentBounds, segment_of
 from ordinate.lm.trained_model import read_run
 from ordinate.results.lm_evaluation import LanguageModelEvaluation
 from ordinate.results.run_result import LanguageModelResult
@@ -36,7 +36,7 @@ class StoredModel:
     parent: str  # the name of a budget's trunk
     state: ModelState
     result: LanguageModelResult | None
-    segment: Segment | None  # what its process trains now, or did last
+    segment: SegmentBounds | None  # what its process trains now, or did last
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ from ordinate.lm.errors import DivergedError
 from ordinate.lm.hardware import matmul_rate
 from ordinate.lm.loss import Objective
 from ordinate.lm.ranks import Ranks, gathering, spread
-from ordinate.lm.segment import Segment, announce
+from ordinate.lm.segment import SegmentBounds, announce
 from ordinate.lm.sinks import Sink, opened
 from ordinate.lm.sizes import flops_per_token
 from ordinate.lm.stream import RowReader, check_fit, validation_rows
@@ -192,7 +192,7 @@ class TrainingSegment:
         if self.first and not self.replay:
             with self.run.writing():
                 self.run.journal.cut(self.journal)
-                announce(self.folder.path, Segment(trainer.step, self.end))
+                announce(self.folder.path, SegmentBounds(trainer.step, self.end))
         saved = time.monotonic()
         trainer.clock.resume()
         with opened(options.trackers if self.first and not self.replay else (), self.folder, self.group) as trackers:

@@ -16,7 +16,7 @@ Status = Literal["finished", "diverged"]
 HashedFile = Literal["metrics.jsonl", "model.safetensors", "attention.safetensors", "latest.pt"]
 
 
-class StoredModel(TypedDict):
+class StoredModelConfig(TypedDict):
     encoding: str | list[str]  # one for all layers, or one for each
 
 
@@ -24,7 +24,7 @@ class StoredConfig(TypedDict):
     """What `config.json` holds, as far as readers of a store use it. Other keys are passed through."""
 
     task: str
-    model: StoredModel
+    model: StoredModelConfig
     seed: int
     lr: float
     steps: int
