@@ -11,7 +11,18 @@ from ordinate.report.table import Column, Table
 from ordinate.statistics.phrases import called, capital, listed
 from ordinate.studies.depth_runs import DepthModel, DepthRun
 
-LOCAL = "alibi"  # the one encoding that prefers near tokens before training
+
+def prefers_near(name: str) -> bool:
+    """Whether scores fall with distance before any training."""
+    import torch
+
+    from ordinate import encodings
+    from ordinate.core.parsing import parse_choice
+
+    (chosen,) = parse_choice(name)
+    encoding = encodings.create(chosen.name, dim=64, heads=4, length=32, **dict(chosen.parameters))
+    bias = encoding.relative_bias(torch.arange(32))
+    return bias is not None and bool((bias.diff(dim=-1) < 0).all())
 
 
 def data(runs: Runs) -> Answer:
@@ -36,16 +47,18 @@ def data(runs: Runs) -> Answer:
     )  # fmt: skip
     text = ""
     if needed:
-        local = {layers: needed.get((layers, LOCAL)) for layers in depths}
+        near = sorted({name for _, name in needed if prefers_near(name)})
+        local = {layers: min((needed[at, name] for at, name in needed if at == layers and name in near), default=None)
+                 for layers in depths}  # fmt: skip
         helped = [
             layers for layers, own in local.items()
             if own is not None
-            and all(own < value for (at, name), value in needed.items() if at == layers and name != LOCAL)
+            and all(own < value for (at, name), value in needed.items() if at == layers and name not in near)
         ]  # fmt: skip
         best = min(needed.values())
         with_little = sorted({name for (_, name), value in needed.items() if value == best})
         word = "Holds" if len(helped) == len(depths) else "Holds in part" if helped else "Does not hold"
-        text = f"**{word}**: with {LOCAL}, the one encoding that prefers near tokens before training, "
+        text = f"**{word}**: with encodings that prefer near tokens before training ({listed(near)}), "
         text += "fewer sequences are enough than with any other" if helped else "no fewer sequences are enough"
         if 0 < len(helped) < len(depths):
             text += f" at {listed([f'{layers} layers' for layers in helped])}"
@@ -64,8 +77,7 @@ def data(runs: Runs) -> Answer:
         "There is no locality bias, so little data hurts",
         "Accuracy in distribution after training on a fixed set of sequences, without dropout, and on fresh sequences "
         "in every step. A number of sequences is enough if most seeds learn the task from it. Were locality what is "
-        "missing, "
-        f"{LOCAL} would need the fewest.",
+        "missing, encodings that prefer near tokens before training would need the fewest.",
         f"{text}." if text else None, (Table("data", "Accuracy by training sequences", columns, rows),),
         (chart,) if series else (),
     )  # fmt: skip
@@ -86,7 +98,8 @@ def most_learned(own: Sequence[DepthRun]) -> bool:
 
 
 def norms(runs: Runs) -> Answer:
-    fresh = {m: own for m, own in runs.items() if own and m.dataset is None and m.encoding in ("rope", "sinusoidal")}
+    varied = {m.encoding for m in runs if m.norm_place != "pre"}
+    fresh = {m: own for m, own in runs.items() if own and m.dataset is None and m.encoding in varied}
     kinds = {(m.layers, m.residual, m.encoding) for m in fresh}
     matters: dict[tuple[int, bool, str], bool] = {}
     rows = []
