@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ordinate.app import figure_view, why_view
+from ordinate.app import figure_view, why_choice
 from ordinate.app.figure_view import plain
 from ordinate.report import FORMATS, render
 from ordinate.report.chart import Chart
@@ -16,7 +16,7 @@ from ordinate.report.glossary import used
 from ordinate.report.outcomes import MATRIX_NOTE, outcomes
 from ordinate.report.summary import main_ranges, summary_columns, summary_table
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
-from ordinate.report.why import task_sentence
+from ordinate.report.verdict_reason import task_reason
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import called
@@ -44,7 +44,9 @@ def show(comparison: Comparison, key: str, *, beside: int = 2, store: Store | No
     if not comparison.analysis.tasks:
         st.info("No run is finished yet. Results appear here.", icon=":material/hourglass:")
         return
-    if store is not None and why_view.choose(f"{key}-view"):
+    if store is not None and why_choice.choose(f"{key}-view"):
+        from ordinate.app import why_view
+
         why_view.show_comparison(comparison, store, key)
         return
     drawn = figures(comparison)
@@ -78,7 +80,7 @@ def _task(comparison: Comparison, task: TaskAnalysis, charts: list[Chart], key: 
     box(plain(first), icon=":material/gavel:")
     if rest:
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in rest))
-    if why := task_sentence(comparison, task):
+    if why := task_reason(comparison, task):
         st.markdown(f"**Why.** {plain(why)}")
     if task.alarms:
         with st.expander(f"Know before you believe it: {len(task.alarms)} note{'s' * (len(task.alarms) != 1)}"):

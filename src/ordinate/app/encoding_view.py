@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from ordinate import encodings, tasks
-from ordinate.app import figure_view, why_view
+from ordinate.app import figure_view, why_choice, why_view
 from ordinate.app.encoding_controls import ask_parameters
 from ordinate.app.figure_view import plain
 from ordinate.app.prose import prose
@@ -59,7 +59,7 @@ def show(slot: str, text: str, setting: Setting, *, wide: bool) -> None:
         with facts:
             _facts(about, encoding)
         with right:
-            if why_view.choose(f"{slot}-view", first="Pictures"):
+            if why_choice.choose(f"{slot}-view", first="Pictures"):
                 why_view.show_encoding(text, slot)
             else:
                 _pictures(slot, _drawn(text, setting))

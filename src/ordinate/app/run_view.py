@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ordinate.app import figure_view, run_list, why_view
+from ordinate.app import figure_view, run_list, why_choice, why_view
 from ordinate.app.figure_view import plain
 from ordinate.app.pace import tail
 from ordinate.app.run_data import RunFacts, machine, read
@@ -28,7 +28,7 @@ def show(runs: Sequence[Run]) -> None:
     found = [read(run) for run in runs]
     if len(found) == 1:
         _title(found[0])
-        if found[0].result is not None and why_view.choose("view", bind=True):
+        if found[0].result is not None and why_choice.choose("view", bind=True):
             why_view.show_run(found[0].run, "run")
             return
     else:

@@ -29,15 +29,6 @@ from ordinate.store import Run, Store
 from ordinate.studies.probed_study import runs_that_speak
 
 
-def choose(key: str, *, bind: bool = False, first: str = "Results") -> bool:
-    """The tabs of something that has results and reasons: whether Why is open. Only what is open is computed."""
-    chosen = st.segmented_control(
-        "View", [first, "Why"], default=first, required=True, key=key, label_visibility="collapsed",
-        bind="query-params" if bind else None,
-    )  # fmt: skip
-    return chosen == "Why"
-
-
 def show_run(run: Run, key: str) -> None:
     """All probes of a run; a button where they were not made yet."""
     probe = stored(RunProbe, run)

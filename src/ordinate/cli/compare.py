@@ -135,13 +135,13 @@ def finish(comparison: "Comparison", job: "Job", *, as_json: bool) -> None:
     """Print the summary, and write the report."""
     from ordinate import report
     from ordinate.report.terminal import show
-    from ordinate.report.why import sentences_by_task
+    from ordinate.report.verdict_reason import reasons_by_task
 
     try:  # print even if no page can be written; write a page even if stdout is closed
         if as_json:
             print(report.render(comparison, "json"))
         else:
-            show(comparison.analysis, console(), sentences_by_task(comparison))
+            show(comparison.analysis, console(), reasons_by_task(comparison))
         sys.stdout.flush()
     finally:
         print("\nwriting the report", file=sys.stderr)

@@ -35,7 +35,7 @@ def run(
     from ordinate.cli.study.report import run as report_study
     from ordinate.report.output import deliver
     from ordinate.report.terminal import show
-    from ordinate.report.why import sentences_by_task
+    from ordinate.report.verdict_reason import reasons_by_task
     from ordinate.store.examples import Examples
     from ordinate.studies import study_file
     from ordinate.studies.collect import collect_stored
@@ -54,7 +54,7 @@ def run(
     if not comparison.analysis.tasks:
         raise InputError(f"study {comparison.id} has no finished run to report yet: go on with  {kept.again}")
     if output is None and form is None and isinstance(runs, Examples):
-        show(comparison.analysis, console(), sentences_by_task(comparison))
+        show(comparison.analysis, console(), reasons_by_task(comparison))
     elif output is None and form in (None, "html"):
         say(str(report.write(comparison, kept.folder, figures=figures)))
     elif form is not None:

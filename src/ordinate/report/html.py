@@ -21,7 +21,7 @@ from ordinate.report.ranking import MOST_RANKED
 from ordinate.report.summary import SummaryColumn, by_score, summary_columns, summary_note, winner
 from ordinate.report.table import Table, comma_separated, first_rows, is_number, shown
 from ordinate.report.task_words import words_of_tasks
-from ordinate.report.why import task_sentence, why_table, whys
+from ordinate.report.verdict_reason import probed, task_reason
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.phrases import MOST_LISTED, cell_words, counted, css_class, endpoints_words, unranked_words
@@ -133,18 +133,27 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
+def _why_table(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any] | None:
+    """What the heads of each encoding do, where probes of runs are stored."""
+    if not probed(comparison):
+        return None
+    from ordinate.report.why import why_table, whys
+
+    reasons = whys(comparison, task)
+    return _table(why_table(reasons), styles(task.encodings)) if reasons else None
+
+
 def _task(comparison: Comparison, task: TaskAnalysis, anchor: str, drawn: tuple[Figure, ...]) -> dict[str, Any]:
     """What the page says about one task."""
     low, high = comparison.trained.get(task.task, (None, None))
     lengths = None if high is None else f"{low} to {high}" if low != high else str(high)
-    reasons = whys(comparison, task)
     metric, columns = comparison.metrics.get(task.task, "score"), summary_columns(task, _shown_ranges(task))
     mine = [(index, figure) for index, figure in enumerate(drawn) if figure.task == task.task]
     return {
         "name": task.task, "anchor": f"task-{anchor}", "metric": metric, "lengths": lengths,
         "endpoints": endpoints_words(task), "needs": _needs(comparison.analysis), "analysis": task,
-        "sentences": sentences(comparison.analysis, task), "why": task_sentence(comparison, task),
-        "why_table": _table(why_table(reasons), styles(task.encodings)) if reasons else None,
+        "sentences": sentences(comparison.analysis, task), "why": task_reason(comparison, task),
+        "why_table": _why_table(comparison, task),
         "alarms": list(alarm_lines(task.alarms)),
         "columns": columns, "rows": [_row(task, encoding, columns) for encoding in by_score(task)[:MOST_ROWS]],
         "note": f"{summary_note(task, metric)} {ORDER if len(task.encodings) > 1 else ''}",

@@ -109,9 +109,3 @@ def _row(why: Why) -> tuple[str | float, ...]:
 def _cost(probe: RunProbe, name: str) -> str:
     found = probe.intervention(name)
     return "-" if found is None else cost_words(found)
-
-
-def sentences_by_task(comparison: Comparison) -> dict[str, str]:
-    """One for each task that has probes."""
-    said = {task.task: task_sentence(comparison, task) for task in comparison.analysis.tasks}
-    return {task: sentence for task, sentence in said.items() if sentence}

@@ -15,7 +15,7 @@ from ordinate.report.outcomes import ENDPOINTS, outcome_lists
 from ordinate.report.output import make_folder, replace_file
 from ordinate.report.table import Table, comma_separated, markdown, markdown_text
 from ordinate.report.task_words import words_of_tasks
-from ordinate.report.why import task_sentence
+from ordinate.report.verdict_reason import task_reason
 from ordinate.results.comparison import Comparison
 from ordinate.statistics.alarms import alarm_lines
 from ordinate.statistics.learning import Steps
@@ -156,7 +156,7 @@ def _words(comparison: Comparison) -> list[str]:
     lines = [f"preliminary: {reason}" for reason in analysis.preliminary]
     for task in analysis.tasks:
         lines += [f"{task.task}: {sentence}" for sentence in sentences(analysis, task)]
-        lines += [f"{task.task}: why: {why}"] if (why := task_sentence(comparison, task)) else []
+        lines += [f"{task.task}: why: {why}"] if (why := task_reason(comparison, task)) else []
         lines += [f"{task.task}: alarm, {kind}: {words}" for kind, words in alarm_lines(task.alarms)]
     lines += [f"limit: {limit}" for limit in analysis.limits]
     lines += [f"failed: {run}: {error}" for run, error in comparison.failures.items()]
@@ -193,7 +193,7 @@ def _task(comparison: Comparison, task: TaskAnalysis) -> dict[str, Any]:
         "steps": {name: _steps(own) for name, own in task.steps.items()},
         "pairs": Lines(unfolded(pair) | {"claim": pair.claim} for pair in task.pairs),
         "sentences": sentences(comparison.analysis, task),
-        "why": task_sentence(comparison, task) or None,
+        "why": task_reason(comparison, task) or None,
         "alarms": ({"kind": alarm.kind, "facts": vars(alarm), "text": alarm.sentence()} for alarm in task.alarms),
     }
 

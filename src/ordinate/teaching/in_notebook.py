@@ -26,7 +26,7 @@ def show(*things: Shown | Figure | Table | str) -> None:
             page.display(page.Image(save(thing)["png"], width=WIDTH))
 
 
-def explore(lesson: Lesson, name: str, **values: Value) -> None:
+def explore(lesson: Lesson, name: str, /, **values: Value) -> None:
     """What follows from these values; others are as the app begins."""
     block = lesson.block(Explore, name)
     show(block.show(**(block.defaults | values)))
