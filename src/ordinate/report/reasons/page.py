@@ -42,6 +42,8 @@ def _reasons(found: Outcomes) -> list[str]:
         some = "all of it" if len(waiting) == len(outcome.parts) else listed(waiting)
         lines += [f"Not run yet: {some} (`ordinate study run reasons`).", ""]
     lines += [*markdown(reasons_table(reasons, tasks)).splitlines()[2:], "", "## Which usual reason survives", ""]
+    if waiting:
+        lines += ["So far, on the tasks that were run alone; those that wait may change it.", ""]
     return [*lines, *(f"- {line}" for line in survival(reasons))]
 
 
